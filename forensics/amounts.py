@@ -1,0 +1,32 @@
+"""Exact amounts as text."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from forensics.model import Amounts
+
+
+def plain(amount: Decimal) -> str:
+    """A decimal as text, exact, without exponent and needless zeros: 10000.0000 -> 10000, 12.5000 -> 12.50.
+
+    >>> plain(Decimal("10000.0000")), plain(Decimal("12.5000")), plain(Decimal("-0.1250"))
+    ('10000', '12.50', '-0.125')
+    """
+    text = f"{amount.normalize():f}"
+    whole, _, fraction = text.partition(".")
+    return f"{whole}.{fraction.ljust(2, '0')}" if fraction else whole
+
+
+def plain_by_currency(amounts: Amounts) -> dict[str, str]:
+    """Sums as text, by currency."""
+    return {currency: plain(amount) for currency, amount in amounts.items()}
+
+
+def money_words(amounts: Amounts) -> str:
+    """Sums in words: '30,000 KRW and 12.50 USD'; 'nothing' when there are none."""
+    parts = []
+    for currency, amount in amounts.items():
+        whole, dot, fraction = plain(amount).partition(".")
+        parts.append(f"{int(whole):,}{dot}{fraction} {currency}" if whole != "-0" else f"{whole}{dot}{fraction} {currency}")
+    return " and ".join(parts) if parts else "nothing"
