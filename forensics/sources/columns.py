@@ -1,0 +1,160 @@
+"""Which canonical table a staged table is, and which of its columns is which.
+
+Names decide first (data/columns.toml), content fills what names leave open, and what the user says (`--map`) wins
+over both. Every choice carries its reason, because it is shown.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import duckdb
+
+from forensics import schema
+from forensics.errors import UsageError
+from forensics.sources import values
+from forensics.sources.tables import Staged, StagedColumn
+
+KINDS = ("payments", "settlements", "deliveries", "idempotency_log", "dead_letters")
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One canonical column found in the source, and why."""
+
+    column: StagedColumn
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Recognition:
+    """A staged table as one of ours."""
+
+    kind: str
+    mapping: Mapping[str, Choice]
+    missing: tuple[str, ...]
+    """Columns without which the kind makes no sense, and which were not found."""
+    score: float
+
+
+@cache
+def _data() -> Mapping[str, Any]:
+    return tomllib.loads((files("forensics.sources") / "data" / "columns.toml").read_text(encoding="utf-8"))
+
+
+def normal(heading: str) -> str:
+    """A heading without case, accents of width, spaces and punctuation: 'Order ID' = order_id = orderId."""
+    return "".join(c for c in unicodedata.normalize("NFKC", heading).casefold() if c.isalnum())
+
+
+def tokens(heading: str) -> list[str]:
+    """The words of a heading in upper case: 'amount_krw' -> AMOUNT, KRW; 'Amount (EUR)' -> AMOUNT, EUR."""
+    return [w.upper() for w in re.findall(r"[A-Za-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", heading))]
+
+
+def without_brackets(heading: str) -> str:
+    """A heading without what stands in brackets: 'Amount (EUR)' -> 'Amount'."""
+    return re.sub(r"[(\[（【].*?[)\]）】]", "", heading)
+
+
+def recognise(
+    connection: duckdb.DuckDBPyConnection, staged: Staged, *, kind: str | None = None, given: Mapping[str, str] | None = None
+) -> tuple[Recognition, ...]:
+    """The kinds a staged table may be, likeliest first.
+
+    Args:
+        kind: the canonical table, when the user says it (`--as`).
+        given: canonical column -> heading, as the user says (`--map`).
+
+    Raises:
+        UsageError: a mapping that names a column or heading that does not exist.
+    """
+    candidates = [_recognise_as(connection, staged, k, given or {}) for k in ((kind,) if kind else KINDS)]
+    return tuple(sorted(candidates, key=lambda r: (len(r.missing), -r.score)))
+
+
+def _recognise_as(
+    connection: duckdb.DuckDBPyConnection, staged: Staged, kind: str, given: Mapping[str, str]
+) -> Recognition:
+    spec = _data()[kind]
+    mapping = _by_user(staged, kind, given)
+    _by_name(staged, spec["columns"], mapping)
+    if kind == "payments":
+        _by_content(connection, staged, mapping)
+    missing = tuple(n for n in spec["needs"] if n not in mapping)
+    marks = sum(m in mapping for m in spec["marks"])
+    return Recognition(kind, mapping, missing, marks + 0.05 * len(mapping))
+
+
+def _by_user(staged: Staged, kind: str, given: Mapping[str, str]) -> dict[str, Choice]:
+    mapping: dict[str, Choice] = {}
+    known = [c.name for c in schema.table(kind).columns]
+    for name, heading in given.items():
+        if name not in known:
+            raise UsageError(f"--map {name}={heading}: {kind} has no column {name!r}", f"it has: {', '.join(known[2:])}")
+        match = next((c for c in staged.columns if c.heading == heading), None) or next(
+            (c for c in staged.columns if normal(c.heading) == normal(heading)), None
+        )
+        if match is None:
+            headings = ", ".join(c.heading for c in staged.columns)
+            raise UsageError(f"--map {name}={heading}: the file has no column {heading!r}", f"it has: {headings}")
+        mapping[name] = Choice(match, "given")
+    return mapping
+
+
+def _by_name(staged: Staged, synonyms: Mapping[str, Sequence[str]], mapping: dict[str, Choice]) -> None:
+    """Full names first, then names without what stands in brackets; a column serves once."""
+    for strip, why in ((str, "name"), (without_brackets, "name without brackets")):
+        headings = {normal(strip(c.heading)): c for c in reversed(staged.columns)}
+        ranked = sorted(
+            ((rank, name, normal(word)) for name, words in synonyms.items() for rank, word in enumerate(words)),
+            key=lambda r: r[0],
+        )
+        for _, name, word in ranked:
+            column = headings.get(word)
+            if column and name not in mapping and all(c.column != column for c in mapping.values()):
+                mapping[name] = Choice(column, why)
+
+
+def _by_content(connection: duckdb.DuckDBPyConnection, staged: Staged, mapping: dict[str, Choice]) -> None:
+    """Fill the three columns that a ledger cannot do without, where exactly one column can be it."""
+    for name, test in (("created_at", _is_time), ("amount", _is_amount), ("order_id", _is_key)):
+        if name in mapping:
+            continue
+        taken = {c.column for c in mapping.values()}
+        found = [c for c in staged.columns if c not in taken and test(connection, c)]
+        if len(found) == 1:
+            mapping[name] = Choice(found[0], "content: the only column of its kind")
+
+
+def _is_time(connection: duckdb.DuckDBPyConnection, column: StagedColumn) -> bool:
+    return values.read_time(connection, column, "UTC") is not None
+
+
+def _is_amount(connection: duckdb.DuckDBPyConnection, column: StagedColumn) -> bool:
+    if column.type.startswith("DECIMAL"):
+        return True
+    cells = values.sample(connection, column, 200)
+    if not cells or values.read_time(connection, column, "UTC") is not None:
+        return False
+    return all(re.fullmatch(r"[-+(]?[€$£¥₩]?\s?\d[\d.,' ]*[.,]\d{2}\)?|[€$£¥₩]\s?\d[\d.,' ]*", c) for c in cells)
+
+
+def _is_key(connection: duckdb.DuckDBPyConnection, column: StagedColumn) -> bool:
+    """Text with digits in it, nearly always there, mostly but not always different."""
+    row = connection.execute(
+        f"SELECT count({column.name}) / count(*), approx_count_distinct({column.name}) / greatest(1, count({column.name})), "
+        f"avg(CASE WHEN regexp_matches(CAST({column.name} AS VARCHAR), '^\\S*\\d\\S*$') THEN 1.0 ELSE 0 END), "
+        f"count(DISTINCT {column.name}) = count({column.name}) FROM staged"
+    ).fetchone()
+    if not row or row[0] is None or row[2] is None:
+        return False
+    filled, distinct, digits, unique = row
+    return filled > 0.9 and distinct > 0.3 and digits > 0.9 and not unique

@@ -1,0 +1,280 @@
+"""Logs whose lines name their fields: JSON objects, `label:value`, `key=value`, and W3C files with a #Fields line."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from statistics import median
+from typing import Any
+
+from forensics.sources import log_fields
+from forensics.sources.log_fields import Field
+from forensics.sources.log_formats import JsonShape, LogFormat, json_keys, json_shapes
+from forensics.sources.log_strings import stamp_notes
+
+_DEPTH = 4
+_ISO = re.compile(r"^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?(Z| ?[+-]\d\d:?\d\d)?$")
+_CLF = re.compile(r"^\[?\d\d/[A-Z][a-z]{2}/\d{4}:\d\d:\d\d:\d\d [+-]\d{4}\]?$")
+_EPOCH = re.compile(r"^1\d{9,18}(?:\.\d+)?$")
+_REQUEST = re.compile(r"^[A-Z]{3,10} \S+")
+_METHOD = re.compile(r"^[A-Z]{3,10}$")
+_TARGET = re.compile(r"^(?:/|\*$|[a-z]+://)")
+_STATUS = re.compile(r"^-?\d{1,3}$")
+_TEXT_DURATION = re.compile(r"^\d+(?:\.\d+)?(?:ns|us|µs|ms|s)$")
+
+BROKEN_JSON = (
+    (r"\\x([0-9A-Fa-f]{2})", r"\\u00\1"),
+    (r'":\s*-?\s*([,}])', r'":null\1'),
+    (r'":\s*(\d[\d.]*(?:(?:, | : )[\d.-]+)+)\s*([,}])', r'":"\1"\2'),
+)
+"""What nginx writes when a template quotes too little: \\x22 in a string, a missing value, a bare list of tries."""
+
+
+def parsed(line: str) -> dict[str, Any] | None:
+    """The object of a line, mended where nginx broke it; None when it is none."""
+    for attempt in (line, _mended(line)):
+        try:
+            found = json.loads(attempt)
+        except (ValueError, RecursionError):
+            continue
+        return found if isinstance(found, dict) else None
+    return None
+
+
+def _mended(line: str) -> str:
+    for pattern, by in BROKEN_JSON:
+        line = re.sub(pattern, by, line)
+    return line
+
+
+@dataclass(frozen=True, slots=True)
+class _Path:
+    """One path of the objects: as DuckDB writes it, its keys, its values over the sample."""
+
+    path: str
+    keys: tuple[str, ...]
+    values: tuple[str, ...]
+
+    @property
+    def dotted(self) -> str:
+        return re.sub(r'\$\.?|"', "", self.path)
+
+
+def json_log(lines: Sequence[str]) -> LogFormat | None:
+    """The format of JSON lines that are requests: a time, a method and a path among the keys; None for other JSON."""
+    objects = [o for line in lines if line.startswith("{") and (o := parsed(line)) is not None]
+    if 2 * len(objects) < len(lines):
+        return None
+    gathered: dict[str, tuple[tuple[str, ...], list[str]]] = {}
+    for record in objects:
+        for path, keys, value in _leaves(record, "$", ()):
+            gathered.setdefault(path, (keys, []))[1].append(value)
+    paths = [_Path(p, keys, tuple(values)) for p, (keys, values) in gathered.items()]
+    shape = _shape(paths, len(objects))
+    fields = _chosen([*(_known(shape, paths) if shape else ()), *_by_name(paths, shape)])
+    return _named_format(fields, shape, "json", "json", "operator-written JSON (nginx escape=json and the like)")
+
+
+def _leaves(value: Any, path: str, keys: tuple[str, ...]) -> Iterator[tuple[str, tuple[str, ...], str]]:
+    """Every scalar with its path; of a list of scalars the first; a list of objects as it stands."""
+    if isinstance(value, dict) and len(keys) < _DEPTH:
+        for key, inner in value.items():
+            if '"' not in key:
+                yield from _leaves(inner, f'{path}."{key}"', (*keys, key))
+    elif isinstance(value, list) and value and isinstance(value[0], str):
+        yield f"{path}[0]", keys, value[0]
+    elif isinstance(value, list):
+        yield path, keys, json.dumps(value)
+    elif value is not None and not isinstance(value, bool):
+        yield path, keys, value if isinstance(value, str) else json.dumps(value)
+
+
+def _shape(paths: Sequence[_Path], rows: int) -> JsonShape | None:
+    counts = {p.dotted: len(p.values) for p in paths}
+    return next((s for s in json_shapes() if all(2 * counts.get(n, 0) >= rows for n in s.needs)), None)
+
+
+def _known(shape: JsonShape, paths: Sequence[_Path]) -> Iterator[tuple[Field, _Path]]:
+    by_name = {p.dotted: p for p in paths}
+    for field in shape.fields:
+        found = by_name.get(field.path)
+        if found is not None:
+            unit = field.unit or (_time_unit(found.values) if field.role == "time" else "")
+            yield replace(field, path=found.path, unit=unit or ""), found
+
+
+def _by_name(paths: Sequence[_Path], shape: JsonShape | None) -> Iterator[tuple[Field, _Path]]:
+    """Fields by the name of their last key; a product with known keys only adds what headers say."""
+    taken = {field.path for field in shape.fields} if shape else set()
+    for path in paths:
+        key = path.keys[-1] if path.keys and path.dotted not in taken else ""
+        known = json_keys().get(log_fields.fold(key)) if shape is None else None
+        field = known or log_fields.header(key)
+        parents = " ".join(path.keys[:-1]).casefold()
+        answer = "resp" in parents or log_fields.fold(key).startswith(("downstream-", "origin-", "resp"))
+        if field is None or (answer and field.role not in ("retry_after", "status", "bytes")):
+            continue
+        settled = _with_unit(replace(field, name=key, path=path.path), path.values)
+        if settled is not None:
+            yield settled, path
+
+
+_MUST_LOOK: dict[str, re.Pattern[str]] = {
+    "request": _REQUEST, "method": _METHOD, "target": _TARGET, "status": _STATUS,
+}  # fmt: skip
+
+
+def _with_unit(field: Field, values: Sequence[str]) -> Field | None:
+    """The field with the unit its values show; None when they do not look like its role."""
+    filled = [v for v in values if v not in ("", "-")]
+    if field.role == "time":
+        unit = _time_unit(filled)
+        # "start" stays in the unit's place until the format knows which moment its stamp is
+        return replace(field, unit=unit + (" start" if field.unit == "start" else "")) if unit else None
+    test = _MUST_LOOK.get(field.role)
+    if test is not None and 2 * sum(1 for v in filled if test.match(v)) < len(filled):
+        return None
+    if field.role == "duration":
+        return replace(field, unit=_duration_unit(field.unit, filled))
+    return field
+
+
+def _time_unit(values: Sequence[str]) -> str:
+    def most(test: Callable[[str], object]) -> bool:
+        return 2 * sum(1 for v in values if test(v)) > len(values)
+
+    if most(_CLF.match):
+        return "clf"
+    if most(_EPOCH.match):
+        return "epoch"
+    if most(_ISO.match):
+        return "iso" if most(lambda v: (m := _ISO.match(v)) and m[1]) else "iso_local"
+    return ""
+
+
+def _duration_unit(unit: str, values: Sequence[str]) -> str:
+    """The unit as named, or as the numbers show: 184ms is said, 0.184 is seconds, 184 milliseconds, 184023 micro."""
+    if any(_TEXT_DURATION.match(v) for v in values):
+        return "text"
+    if unit != "?":
+        return unit
+    numbers = [float(v) for v in values if re.fullmatch(r"\d+(?:\.\d+)?(?:[eE][-+]?\d+)?", v)]
+    if not numbers:
+        return "ms"
+    typical = median(numbers)
+    if any(n != int(n) for n in numbers):
+        return "s" if typical < 10 else "ms"
+    return "ms" if typical < 20_000 else "us" if typical < 20_000_000 else "ns"
+
+
+def _chosen(found: Sequence[tuple[Field, _Path]]) -> tuple[Field, ...]:
+    """One field a role: known paths first, then finer clocks, fuller and shallower paths."""
+    best: dict[str, tuple[tuple[int, int, int], Field]] = {}
+    for order, (field, path) in enumerate(found):
+        filled = sum(1 for v in path.values if v not in ("", "-"))
+        fine = 0
+        if field.role == "time":
+            fine = -2 * ("start" in field.unit) - any(re.search(r"[.,]\d|\d{13}", v) for v in path.values)
+        rank = (fine, -filled if field.role != "attempt" else 0, order)
+        if field.role not in best or rank < best[field.role][0]:
+            best[field.role] = (rank, field)
+    return tuple(field for _, field in best.values())
+
+
+def _named_format(
+    fields: tuple[Field, ...], shape: JsonShape | None, reader: str, format_id: str, product: str
+) -> LogFormat | None:
+    roles = {f.role for f in fields}
+    if not (roles & {"time", "date"}) or not ("request" in roles or {"method", "target"} <= roles):
+        return None
+    starts = any(f.role == "time" and f.unit.endswith(" start") for f in fields)
+    time_is = shape.time_is if shape else "start" if starts else "end"
+    plain = tuple(replace(f, unit=f.unit.removesuffix(" start")) for f in fields)
+    notes = (*(shape.notes if shape else ()), *stamp_notes(plain, time_is))
+    return LogFormat(
+        id=shape.id if shape else format_id,
+        product=shape.product if shape else product,
+        reader=reader,
+        fields=plain,
+        time_is=time_is,
+        notes=notes,
+        hangup=shape.hangup if shape else "",
+    )
+
+
+# Labels ---------------------------------------------------------------------------------------------------------------
+
+_LTSV = re.compile(r"(?:^|\t)([A-Za-z_@][\w.-]*):([^\t]*)")
+_LOGFMT = re.compile(r'(?:^|\s)([A-Za-z_@][\w.-]*)=("(?:[^"\\]|\\.)*"|[^\s"]*)')
+_LTSV_KEYS = {"host": Field("client", "host"), "taken_time": Field("duration", "taken_time", "us")}
+
+
+def label_log(lines: Sequence[str]) -> LogFormat | None:
+    """LTSV (`label:value` and tabs) or key=value lines that are requests; None for others."""
+    for split, pattern, format_id in (
+        (_LTSV, "(?:^|\t)@label@:([^\t]*)", "ltsv"),
+        (_LOGFMT, r'(?:^|\s)@label@=("(?:[^"\\]|\\.)*"|[^\s"]*)', "logfmt"),
+    ):
+        rows = [dict(split.findall(line)) for line in lines]
+        rows = [row for row in rows if len(row) >= 3]
+        if 2 * len(rows) < len(lines):
+            continue
+        gathered: dict[str, list[str]] = {}
+        for row in rows:
+            for label, value in row.items():
+                gathered.setdefault(label, []).append(value.strip('"'))
+        paths = [_Path(label, (label,), tuple(values)) for label, values in gathered.items()]
+        extra = [
+            (replace(_LTSV_KEYS[p.path], path=p.path), p) for p in paths if format_id == "ltsv" and p.path in _LTSV_KEYS
+        ]
+        fields = _chosen([*_by_name(paths, None), *extra])
+        found = _named_format(fields, None, "labels", format_id, f"{format_id.upper()} lines")
+        if found is not None:
+            return replace(found, pattern=pattern)
+    return None
+
+
+# W3C ------------------------------------------------------------------------------------------------------------------
+
+_W3C = {
+    "date": "date", "time": "clock", "c-ip": "client", "cs-method": "method", "cs-uri-stem": "target",
+    "cs-uri": "target", "cs-uri-query": "query", "sc-status": "status", "c-status": "status",
+    "sc-bytes": "bytes", "cs(user-agent)": "user_agent", "time-taken": "duration",
+    "x-edge-request-id": "request_id", "x-forwarded-for": "forwarded_for",
+}  # fmt: skip
+
+
+def w3c_log(lines: Sequence[str]) -> LogFormat | None:
+    """The format that the last #Fields line of the sample describes; None without one."""
+    directives = [line for line in lines if line.startswith("#Fields:")]
+    rows = [line for line in lines if not line.startswith("#")]
+    if not directives or not rows:
+        return None
+    names = directives[-1].removeprefix("#Fields:").split()
+    tab = sum(1 for row in rows if "\t" in row) * 2 > len(rows)
+    fields: list[Field] = []
+    parts: list[str] = []
+    cells = [re.findall(r'"(?:[^"]|"")*"|[^\t]+' if tab else r'"(?:[^"]|"")*"|\S+', row) for row in rows[:100]]
+    for i, name in enumerate(names):
+        field = _w3c_field(name, [c[i] for c in cells if i < len(c)], names)
+        quoted = sum(1 for c in cells if i < len(c) and c[i].startswith('"')) * 2 > len(cells)
+        inner = r'(?:[^"]|"")*' if quoted else r"[^\t]+" if tab else r"\S+"
+        captured = f"({inner})" if field is not None else inner
+        parts.append(f'"{captured}"' if quoted else captured)
+        if field is not None:
+            fields.append(field)
+    settled = log_fields.settled(tuple(fields))
+    found = _named_format(settled, None, "regex", "w3c", "W3C extended log (IIS and others)")
+    return replace(found, pattern="^" + ("\t" if tab else " +").join(parts) + r"(?:\s.*)?$") if found else None
+
+
+def _w3c_field(name: str, values: Sequence[str], names: Sequence[str]) -> Field | None:
+    role = _W3C.get(name.casefold())
+    if role == "duration":
+        seconds = any("." in v for v in values) or any(n.startswith(("x-edge-", "sc-servicename")) for n in names)
+        return Field("duration", name, "s" if seconds else "ms")
+    if role is not None:
+        return Field(role, name)
+    return log_fields.header(name)
