@@ -1,0 +1,193 @@
+"""Name the retry policy behind gaps: the one entrance to the matcher.
+
+Rows are not attempts: a row exists only for attempts that were processed, so the attempt number is hidden and a gap may
+span several. `match_gaps` searches the families of backoff.py (search.py), each judged by the likelihood of all gaps
+with hidden attempt numbers (chain.py, density.py) and a prior for common values (priors.py), and names the best only
+where it beats the laws of chance (chance.py). Pure: equal input gives equal output.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forensics.analysis import chain, density, noise
+from forensics.analysis import gaps as gap_arrays
+from forensics.analysis.backoff import with_schedule
+from forensics.analysis.catalogue import entries_that_fit
+from forensics.analysis.chance import chance_score
+from forensics.analysis.chain import Fitted
+from forensics.analysis.curve import DensityCurve, density_curve, gap_densities, gap_probability
+from forensics.analysis.refine import posterior
+from forensics.analysis.search import PolicySearch
+from forensics.analysis.words import doubts, policy_words
+from forensics.model import CatalogueEntry, GapFit, MatchResult, Policy, RankedPolicy
+
+__all__ = ["DensityCurve", "density_curve", "gap_densities", "gap_probability", "match_gaps"]
+
+Floats = NDArray[np.float64]
+TIED_NATS = 3.0
+_MOST_RANKED = 8
+_RANKED_NATS = 12.0
+_FEWEST_GAPS = 2
+_CHANCE_MARGIN_NATS = 3.0
+_FEWEST_EXPLAINED = 0.15
+_CHUNK_ROWS = 20_000
+
+
+def match_gaps(
+    groups: Sequence[Sequence[int]],
+    *,
+    resolution_us: int = 1,
+    timeout_s: float | None = None,
+    catalogue: Sequence[CatalogueEntry] = (),
+) -> MatchResult:
+    """The retry policies that may have made these gaps, strongest first, or the reason why none is named.
+
+    `groups`: for each duplicate group the gaps between its rows in time order, microseconds.
+    `resolution_us`: how coarse the stamps are (1_000_000: whole seconds).
+    `timeout_s`: the client's timeout where it is known; then it is not fitted.
+    `catalogue`: known policies; they are tried too, and those that fit are named by id.
+    """
+    count = sum(map(len, groups))
+    if count < _FEWEST_GAPS:
+        return _nameless(groups, count, f"{count} gap{'' if count == 1 else 's'} cannot show a schedule")
+    rows = gap_arrays.gap_rows(groups, max(1, resolution_us))
+    search = PolicySearch(rows, timeout_s, catalogue)
+    found = search.run()
+    chance, law = chance_score(search.gaps, rows.resolution_s)
+    if not found or posterior(found[0]) < chance + _needed(count):
+        return _nameless(groups, count, f"no retry schedule explains the gaps better than {law} would")
+    fits = [_fit_record(search, f) for f in found[:_MOST_RANKED]]
+    elses = _else_probabilities(rows, found[0], search)
+    explained = 1 - float(elses.mean())
+    if explained < _FEWEST_EXPLAINED:
+        return _nameless(groups, count, f"the best schedule would explain only {explained:.0%} of the gaps")
+    ranked = _ranked(found, fits, (chance, count), catalogue, timeout_s is not None)
+    kept = fits[: len(ranked)]
+    why = f"{policy_words(ranked[0].policy)} explain{_s(ranked[0].policy)} {explained:.0%} of {count} gaps"
+    return MatchResult(
+        verdict="named",
+        why=why,
+        ranked=ranked,
+        fits=tuple(replace(fit, policy=r.policy) for fit, r in zip(kept, ranked, strict=True)),
+        groups=sum(1 for g in groups if len(g)),
+        gaps=count,
+        explained_share=round(explained, 4),
+        noise=kept[0].noise,
+        responsibilities=_shaped(1 - elses, rows.lengths),
+    )
+
+
+def _needed(gaps: int) -> float:
+    """How far a policy must beat chance; a handful of gaps can show no more than that it is possible."""
+    return _CHANCE_MARGIN_NATS if gaps >= 8 else -3.0
+
+
+def _s(policy: Policy) -> str:
+    return "s" if policy.shape in ("none", "fixed") else ""
+
+
+def _nameless(groups: Sequence[Sequence[int]], count: int, why: str) -> MatchResult:
+    return MatchResult(
+        verdict="no_policy",
+        why=why,
+        ranked=(),
+        fits=(),
+        groups=sum(1 for g in groups if len(g)),
+        gaps=count,
+        explained_share=0.0,
+        noise=None,
+        responsibilities=tuple((0.0,) * len(g) for g in groups),
+    )
+
+
+def _fit_record(search: PolicySearch, fitted: Fitted) -> GapFit:
+    expected = search.fine.expected(fitted).moves.sum(axis=0)
+    total = max(float(expected.sum()), 1e-300)
+    pairs = tuple(
+        (int(i) + 1, int(j) + 1, float(expected[i, j] / total)) for i, j in np.argwhere(expected > 1e-4 * total)
+    )
+    shares = fitted.shares
+    return GapFit(
+        policy=_written_out(fitted.policy, expected, float(search.gaps.count.sum())),
+        noise=noise.noise_record(search.fine.table, shares.noise),
+        attempts=fitted.parts.attempts,
+        row_share=shares.row,
+        fast_after_row_share=shares.fast_after_row,
+        fast_without_row_share=shares.fast_without_row,
+        else_share=shares.other,
+        lag_s=shares.lag_s,
+        log_likelihood=fitted.log_likelihood,
+        pair_shares=pairs or ((1, 2, 1.0),),
+    )
+
+
+def _written_out(policy: Policy, expected: Floats, groups: float) -> Policy:
+    """Waits written out as far as attempts show, and their number; a cap only where the waits reach it."""
+    reached = expected.sum(axis=0)
+    enough = np.flatnonzero(reached >= max(0.5, 0.01 * groups))
+    attempts = max(2, int(enough[-1]) + 1 if len(enough) else 2)
+    full = with_schedule(replace(policy, max_attempts=attempts), attempts - 1)
+    if policy.shape == "schedule":
+        return replace(full, schedule_s=tuple(round(w, 3) for w in policy.schedule_s[: attempts - 1]))
+    biggest = max(full.schedule_s) * (3 if policy.shape == "decorrelated" else 1)
+    return full if full.cap_s is None or full.cap_s <= biggest * 1.001 else replace(full, cap_s=None)
+
+
+def _ranked(
+    found: Sequence[Fitted],
+    fits: Sequence[GapFit],
+    against: tuple[float, int],
+    catalogue: Sequence[CatalogueEntry],
+    timeout_given: bool,
+) -> tuple[RankedPolicy, ...]:
+    """Candidates close to the strongest; `against` is the score of chance and the number of gaps."""
+    chance, gaps = against
+    values = np.array([posterior(f) for f in found])
+    weight = np.exp(values - values.max())
+    weight /= weight.sum() + np.exp(min(0.0, chance - values.max()))
+    close = [k for k in range(len(fits)) if values[k] >= values[0] - _RANKED_NATS]
+    tied = [k for k in close[1:] if values[k] >= values[0] - TIED_NATS]
+    return tuple(
+        RankedPolicy(
+            policy=fits[k].policy,
+            probability=round(float(weight[k]), 4),
+            tied=k in tied,
+            policy_ids=entries_that_fit(fits[k].policy, catalogue) if catalogue else (),
+            cannot_tell_from=doubts(
+                fits[k], [fits[t].policy for t in ([0, *tied] if k in (0, *tied) else []) if t != k], gaps, timeout_given
+            ),
+        )
+        for k in close
+    )
+
+
+def _else_probabilities(rows: gap_arrays.GapRows, fitted: Fitted, search: PolicySearch) -> Floats:
+    """For every gap in the order given, the probability that something else made it."""
+    values, index = gap_arrays.numbered(rows.gaps_us, rows.resolution_s, 0.002)
+    shares, parts, table = fitted.shares, fitted.parts, search.fine.table
+    dens = density.component_densities(parts, table.grid_s, table.mixed(shares.noise), values)
+    weights = density.component_weights(parts, shares.row, shares.fast_after_row, shares.fast_without_row)
+    moves = chain.transition_densities(parts, weights, dens)
+    start = density.start_weights(parts.attempts, shares.row)
+    order = np.argsort(-(index >= 0).sum(axis=1), kind="stable")
+    out = np.zeros(index.shape)
+    for first in range(0, len(order), _CHUNK_ROWS):
+        which = order[first : first + _CHUNK_ROWS]
+        gaps = chain.gap_table(values, index[which], np.ones(len(which)), rows.resolution_s)
+        _, states, scales = chain.forward(moves, start, shares.other, gaps)
+        width = len(states)
+        out[which, :width] = chain.backward(
+            moves, start, shares.other, gaps, (states, scales), count_moves=False
+        ).other[:, :width]
+    return np.asarray(out[rows.gaps_us >= 0])
+
+
+def _shaped(values: Floats, lengths: NDArray[np.int64]) -> tuple[tuple[float, ...], ...]:
+    ends = np.cumsum(lengths)
+    flat = np.round(values, 4).tolist()
+    return tuple(tuple(flat[end - n : end]) for end, n in zip(ends.tolist(), lengths.tolist(), strict=True))

@@ -1,0 +1,217 @@
+"""The search for the policies that explain a cohort: propose, screen, fit, refine, and keep what comes close."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from forensics.analysis import gaps as gap_arrays
+from forensics.analysis import noise, proposals
+from forensics.analysis.chain import Fitted, GapTable, Likelihood, Shares, first_shares
+from forensics.analysis.priors import TIMEOUTS_S, near_round
+from forensics.analysis.refine import canonical, capped, posterior, refined, rounded, value_of, with_timeout
+from forensics.model import CatalogueEntry, Policy
+
+_SCREEN_ROWS, _FIT_ROWS = 140, 260
+_SCREEN_BIN, _FIT_BIN = 0.012, 0.003
+_SEEDS, _FITTED, _REFINED, _CANONICAL, _FINISHED = 10, 22, 6, 6, 4
+_SEEDING, _RELATIVES = 3, 8
+_LEAST_ATTEMPTS, _MOST_ATTEMPTS = 5, 8
+
+
+class PolicySearch:
+    """All steps of the search over one cohort's gaps; deterministic."""
+
+    def __init__(self, rows: gap_arrays.GapRows, timeout_s: float | None, catalogue: Sequence[CatalogueEntry]) -> None:
+        self.timeout_s, self.catalogue, self.resolution_s = timeout_s, catalogue, rows.resolution_s
+        fit = gap_arrays.table_of(gap_arrays.thinned(rows, _FIT_ROWS), rows.resolution_s, _FIT_BIN)
+        screen = gap_arrays.table_of(gap_arrays.thinned(rows, _SCREEN_ROWS), rows.resolution_s, _SCREEN_BIN)
+        self.gaps: GapTable = fit
+        table = noise.noise_table(*noise.scatter_parts(_typical_gap(fit), rows.resolution_s), rows.resolution_s)
+        attempts = _attempts(fit)
+        self.fine = Likelihood(fit, table, attempts)
+        self.coarse = Likelihood(screen, table, attempts, max_skip=2)
+        self.start: Shares = first_shares(table)
+
+    def run(self) -> list[Fitted]:
+        """Fitted policies, strongest first by posterior."""
+        fitted = _ordered(self.coarse.fit(p, self.start, 6) for p in _one_per_class(self._screen(), _FITTED))
+        fine = _ordered(self.fine.fit(f.policy, f.shares, 3) for f in fitted[: _REFINED + 2])
+        rough = _ordered(self._first_refinement(f) for f in fine[:_REFINED])
+        rough = _ordered([*rough, *self._relatives(rough)])
+        better = _ordered(canonical(self.coarse, self.fine, f, self.timeout_s) for f in rough[:_CANONICAL])
+        done = _ordered([*(_plain(self._last_refinement(f)) for f in better[:_FINISHED]), *better, *fine])
+        return _distinct(_ordered([*done, *self._neighbours(done[0])])) if done else []
+
+    def _relatives(self, rough: Sequence[Fitted]) -> list[Fitted]:
+        """Other families around the best fits: their timeout and mean first wait, or their schedule as a formula."""
+        seconds = proposals.piles(self.gaps, 1, self.resolution_s, 2)
+        tried: dict[tuple[object, ...], tuple[float, Policy, Shares]] = {}
+        for f in rough[:_SEEDING]:
+            if f.policy.shape == "schedule":
+                relatives = proposals.formulas(f.policy, self.timeout_s)
+            else:
+                relatives = proposals.more_policies(f.policy, seconds)
+            for p in relatives:
+                tried.setdefault(proposals.key_of(p), (value_of(self.coarse, p, f.shares), p, f.shares))
+        best = sorted(tried.values(), key=lambda t: -t[0])
+        shares = {proposals.key_of(p): s for _, p, s in best}
+        picked = _one_per_class([(v, p) for v, p, _ in best], _RELATIVES)
+        fitted = _ordered(self.fine.fit(p, shares[proposals.key_of(p)], 4) for p in picked)
+        return [self._first_refinement(f) for f in fitted[: _RELATIVES // 2]]
+
+    def _screen(self) -> list[tuple[float, Policy]]:
+        places = proposals.piles(self.gaps, 0, self.resolution_s, 3)
+        anywhere = proposals.piles(self.gaps, None, self.resolution_s, 4)
+        firsts = _merged([*places, _median(self.gaps), *anywhere[:1]])
+        net = self._scored(proposals.first_policies(firsts, self.timeout_s))
+        seconds = _merged([*proposals.piles(self.gaps, 1, self.resolution_s, 2), *anywhere])
+        more: list[Policy] = []
+        for seed in _one_per_sum(net, _SEEDS):
+            more += proposals.more_policies(seed, seconds)
+        more += self._schedules(anywhere)
+        more += proposals.catalogued(self.catalogue, firsts, self.timeout_s)
+        unique = {proposals.key_of(p): p for p in more}
+        return sorted([*net, *self._scored(unique.values())], key=lambda s: -s[0])
+
+    def _scored(self, policies: Iterable[Policy]) -> list[tuple[float, Policy]]:
+        scored = [(value_of(self.coarse, p, self.start), p) for p in policies]
+        return sorted(scored, key=lambda s: -s[0])
+
+    def _schedules(self, anywhere: Sequence[float]) -> list[Policy]:
+        """Free schedules from the piles of each position, each pile replaced by any other where that explains more."""
+        places = self._positions()
+        if len(places) < 2:
+            return []
+        options = _merged([*places, *anywhere, *proposals.piles(self.gaps, 1, self.resolution_s, 2)])
+
+        def value(plan: Sequence[float]) -> float:
+            bare = Policy("schedule", None, None, None, tuple(plan), "none", None, self.timeout_s or 0.0, None)
+            return self.coarse.score(bare, self.start)
+
+        best = value(places)
+        for _ in range(2):
+            for k in range(len(places)):
+                for option in options:
+                    plan = [*places[:k], option, *places[k + 1 :]]
+                    if (score := value(plan)) > best + 1e-6:
+                        places, best = plan, score
+        return proposals.schedules(places, self.timeout_s)
+
+    def _positions(self) -> list[float]:
+        """The highest pile of each position that enough groups reach."""
+        enough = max(2.0, 0.02 * float(self.gaps.count.sum()))
+        found = []
+        for t, n in enumerate(self.gaps.active[: self.fine.attempts - 1]):
+            if t > 0 and float(self.gaps.count[:n].sum()) < enough:
+                break
+            found += proposals.piles(self.gaps, t, self.resolution_s, 1)
+        return found
+
+    def _first_refinement(self, fitted: Fitted) -> Fitted:
+        return refined(self.fine, capped(self.fine, fitted), self.timeout_s, (0.08, 0.03))
+
+    def _last_refinement(self, fitted: Fitted) -> Fitted:
+        close = refined(self.fine, capped(self.fine, fitted), self.timeout_s, (0.04, 0.015, 0.006))
+        whole = rounded(self.fine, close, self.timeout_s)
+        return max(rounded(self.fine, capped(self.fine, whole), self.timeout_s), close, key=posterior)
+
+    def _neighbours(self, best: Fitted) -> list[Fitted]:
+        """Other splits of timeout + first wait, which the gaps may not tell from the best one."""
+        if self.timeout_s is not None or best.policy.shape in ("none", "schedule"):
+            return []
+        tried = []
+        for timeout in (0.0, *TIMEOUTS_S):
+            moved = with_timeout(best.policy, timeout)
+            if moved.timeout_s != timeout or timeout == best.policy.timeout_s:
+                continue
+            for base in near_round(moved.base_s or 0.0, 0.08)[:1]:
+                tried.append(proposals.with_base(replace(moved, factor=_unit_factor(moved)), base, timeout))
+        scored = sorted(tried, key=lambda p: -value_of(self.fine, p, best.shares))
+        return [self.fine.fit(p, best.shares, 6) for p in scored[:7]]
+
+
+def _unit_factor(policy: Policy) -> float | None:
+    if policy.shape == "linear":
+        return (policy.factor or 0.0) / (policy.base_s or 1.0)
+    return policy.factor
+
+
+def _typical_gap(gaps: GapTable) -> float:
+    return max(_median(gaps), 0.05)
+
+
+def _median(gaps: GapTable) -> float:
+    inside = gaps.index >= 0
+    weight = np.bincount(gaps.index[inside], np.repeat(gaps.count, inside.sum(axis=1)), minlength=len(gaps.values_s))
+    return float(gaps.values_s[int(np.searchsorted(np.cumsum(weight), weight.sum() / 2))])
+
+
+def _attempts(gaps: GapTable) -> int:
+    """One attempt more than the longest usual group has rows, within 5..8."""
+    total = float(gaps.count.sum())
+    usual = [t for t, n in enumerate(gaps.active) if float(gaps.count[:n].sum()) >= max(1.0, 0.02 * total)]
+    return min(_MOST_ATTEMPTS, max(_LEAST_ATTEMPTS, (usual[-1] if usual else 0) + 3))
+
+
+def _merged(places: Iterable[float]) -> list[float]:
+    kept: list[float] = []
+    for place in places:
+        if place > 0 and all(abs(place - k) > 0.05 * k for k in kept):
+            kept.append(place)
+    return kept
+
+
+def _one_per_sum(scored: Sequence[tuple[float, Policy]], most: int) -> list[Policy]:
+    """The best policies with different (timeout, first wait)."""
+    kept: dict[tuple[str, str], Policy] = {}
+    for _, policy in scored:
+        if policy.shape != "none":
+            kept.setdefault((f"{policy.timeout_s:.1e}", f"{policy.base_s:.1e}"), policy)
+        if len(kept) == most:
+            break
+    return list(kept.values())
+
+
+def _one_per_class(scored: Sequence[tuple[float, Policy]], most: int) -> list[Policy]:
+    """The best policies of different families; a family may send two with different timeouts."""
+    kept: list[Policy] = []
+    seen: dict[tuple[object, ...], list[float]] = {}
+    for _, policy in scored:
+        family = (policy.shape, policy.jitter, policy.first_wait_s is None)
+        timeouts = seen.setdefault(family, [])
+        timeout = policy.timeout_s or 0.0
+        if len(timeouts) < 2 and all(abs(timeout - t) > 0.2 * max(t, timeout) for t in timeouts):
+            timeouts.append(timeout)
+            kept.append(policy)
+        if len(kept) == most:
+            break
+    return kept
+
+
+def _ordered(fitted: Iterable[Fitted]) -> list[Fitted]:
+    return sorted(fitted, key=posterior, reverse=True)
+
+
+def _plain(fitted: Fitted) -> Fitted:
+    """Waits too short to show are no waits."""
+    p = fitted.policy
+    if p.shape in ("none", "schedule") or p.first_wait_s is not None or (p.base_s or 0.0) > 0.012:
+        return fitted
+    if p.shape not in ("fixed",) and p.jitter != "additive":
+        none = replace(p, shape="none", base_s=0.0, factor=None, cap_s=None, jitter="none", jitter_amount=None)
+        return replace(fitted, policy=none)
+    return fitted
+
+
+def _distinct(fitted: Sequence[Fitted]) -> list[Fitted]:
+    """Drop policies that differ from a stronger one only in the third figure."""
+    kept: dict[tuple[object, ...], Fitted] = {}
+    for f in fitted:
+        p = f.policy
+        plan = tuple(f"{w:.1e}" for w in p.schedule_s) if p.shape == "schedule" else ()
+        key = (p.shape, p.jitter, f"{p.base_s or 0:.1e}", f"{p.timeout_s or 0:.1e}", p.first_wait_s is None, plan)
+        kept.setdefault(key, f)
+    return list(kept.values())
