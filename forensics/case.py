@@ -1,0 +1,233 @@
+"""The facade: a case on disk, what goes into it, and every question that can be asked of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from forensics import store
+from forensics.detect import duplicates, keys, policies, traffic
+from forensics.detect.causes import Explained, explain
+from forensics.detect.ledger import judge_rows
+from forensics.errors import ForensicsError, UsageError
+from forensics.model import Examined, Finding, Refused, Scan, Source
+from forensics.render import export, html
+from forensics.render.html import ReportMeta
+from forensics.runner import Result, Runner
+from forensics.sources.load import Loaded, Options, load_files
+
+T = TypeVar("T")
+
+NOT_BUILT = {
+    "layers": "attempts per hop are not counted by this version",
+    "herd": "waves of retries are not tested for by this version",
+    "policy_violations": "retry conduct is not audited by this version",
+    "dead_letters": "dead letters are loaded, but not judged by this version",
+    "settlement": "settlements are loaded, but not reconciled by this version",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ScanOptions:
+    """What the user says about the questions; everything else is found."""
+
+    incident: tuple[datetime, datetime] | None = None
+    baseline: tuple[datetime, datetime] | None = None
+    timeout_s: float | None = None
+    """The client's timeout, where it is known."""
+    refund_confidence: float = duplicates.REFUND_PROBABILITY
+
+
+class Case:
+    """One case: a DuckDB file that holds evidence, and is read through a locked connection."""
+
+    def __init__(self, path: Path | str) -> None:
+        self.path = Path(path)
+        self._runner: Runner | None = None
+        self._close: Callable[[], None] | None = None
+
+    @classmethod
+    def open(cls, path: Path | str) -> Case:
+        """An existing case, to be read.
+
+        Raises:
+            CaseError: there is none, or it cannot be opened.
+        """
+        case = cls(path)
+        case._reader()
+        return case
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the file."""
+        if self._close:
+            self._close()
+        self._runner = self._close = None
+
+    def load(
+        self, paths: Sequence[Path | str], options: Options | None = None, progress: Callable[[str], None] = lambda _: None
+    ) -> Loaded:
+        """Load evidence; the case is made when there is none. What cannot be used is in `refused`, with its reason.
+
+        Raises:
+            CaseError: the case cannot be opened.
+            UsageError: options that mean nothing.
+        """
+        self.close()
+        connection = store.open_for_loading(self.path)
+        try:
+            return load_files(connection, [Path(p) for p in paths], options or Options(), progress)
+        finally:
+            connection.close()
+
+    def query(self, name: str, **parameters: Any) -> Result:
+        """Run one query of the packs; parameters not given take their defaults."""
+        return self._reader().run(name, **parameters)
+
+    def order(self, order_id: str) -> Result:
+        """One order's life: every row of any table that names it, in time order.
+
+        Raises:
+            UsageError: nothing in the case names the order.
+        """
+        life = self._reader().run("case/order_life", order_id=order_id)
+        if not len(life):
+            raise UsageError(f"nothing in the case names the order {order_id!r}", "order ids are matched whole and exactly")
+        return life
+
+    def sources(self) -> tuple[Source, ...]:
+        """The evidence files of the case, in order of loading."""
+        return tuple(_source(record) for record in self._reader().run("case/sources").records())
+
+    def scan(self, options: ScanOptions | None = None, refused: Sequence[Refused] = ()) -> Scan:
+        """Ask every question that has evidence."""
+        return _Scanner(self._reader(), self.sources(), options or ScanOptions()).scan(self.path.stem, tuple(refused))
+
+    def _reader(self) -> Runner:
+        if self._runner is None:
+            connection = store.open_for_reading(self.path)
+            self._close = connection.close
+            self._runner = Runner(connection)
+        return self._runner
+
+
+def _source(record: dict[str, Any]) -> Source:
+    cells = dict(record)
+    cells["mapping"] = json.loads(cells["mapping"] or "{}")
+    cells["notes"] = tuple((cells["notes"] or "").split("; ")) if cells["notes"] else ()
+    return Source(**cells)
+
+
+class _Scanner:
+    """One run over all questions; keeps what became of each."""
+
+    def __init__(self, runner: Runner, sources: tuple[Source, ...], options: ScanOptions) -> None:
+        self._runner = runner
+        self._sources = sources
+        self._options = options
+        self._examined: list[Examined] = []
+
+    def scan(self, name: str, refused: tuple[Refused, ...]) -> Scan:
+        """All questions, those without evidence named as such."""
+        explained = self._ask("duplicates", "payments", self._explain)
+        rows = explained.rows if explained else ()
+        summary = duplicates.summarise(self._runner, rows, self._options.refund_confidence) if explained else None
+        self._note_policies(explained)
+        flow = self._ask("traffic", "requests", self._traffic)
+        modes = self._ask("keys", "payments", lambda: keys.measure_keys(self._runner))
+        for question, why in NOT_BUILT.items():
+            self._examined.append(Examined(question, "not_examined", why))
+        findings: list[Finding] = []
+        if summary and explained:
+            findings += duplicates.find_duplicates(summary, rows)
+            findings += policies.find_policies(explained.policies, explained.match)
+        if flow:
+            findings.append(traffic.find_traffic(flow.traffic))
+        if modes:
+            findings += keys.find_keys(modes, rows)
+        return Scan(
+            case_name=name,
+            sources=self._sources,
+            refused=refused,
+            examined=tuple(self._examined),
+            payments=summary,
+            rows=rows,
+            causes=duplicates.sum_causes(rows),
+            policies=explained.policies if explained else (),
+            gap_picture=explained.picture if explained else None,
+            traffic=flow.traffic if flow else None,
+            timeline=flow.timeline if flow else (),
+            timeline_step_s=flow.step_s if flow else None,
+            keys=modes,
+            findings=tuple(findings),
+            refund_confidence=self._options.refund_confidence,
+        )
+
+    def _ask(self, question: str, table: str, ask: Callable[[], T | None]) -> T | None:
+        """Ask one question; a failure is kept as a failure, and no evidence as no evidence."""
+        if not any(s.kind == table for s in self._sources):
+            self._examined.append(Examined(question, "not_examined", _missing(table)))
+            return None
+        try:
+            answer = ask()
+        except ForensicsError as exc:
+            self._examined.append(Examined(question, "failed", exc.message))
+            return None
+        if answer is None:
+            self._examined.append(Examined(question, "not_examined", "the evidence holds no rows that the question is about"))
+        else:
+            self._examined.append(Examined(question, "ran", None))
+        return answer
+
+    def _explain(self) -> Explained:
+        judged = judge_rows(self._runner)
+        resolution = max((s.resolution_us or 1 for s in self._sources if s.kind == "payments"), default=1)
+        return explain(self._runner, judged, resolution, self._options.timeout_s)
+
+    def _traffic(self) -> traffic.TrafficAnswer | None:
+        return traffic.measure_traffic(self._runner, self._options.incident, self._options.baseline)
+
+    def _note_policies(self, explained: Explained | None) -> None:
+        if explained is None:
+            self._examined.append(Examined("policies", "not_examined", _missing("payments")))
+        elif explained.match is None:
+            why = "no gap between duplicates can be a retry's: there are none, or the evidence names another cause"
+            self._examined.append(Examined("policies", "not_examined", why))
+        else:
+            self._examined.append(Examined("policies", "ran", None))
+
+
+def _missing(table: str) -> str:
+    return {"payments": "no payment table was given", "requests": "no access log was given"}[table]
+
+
+def write_reports(scan: Scan, folder: Path, meta: ReportMeta) -> Path:
+    """Write report.html, findings.json, duplicates.csv and refunds.csv; returns the path of the report.
+
+    Raises:
+        UsageError: the folder cannot be written.
+    """
+    refundable = [r for r in scan.rows if duplicates.is_refundable(r, scan.refund_confidence)]
+    texts = {
+        "findings.json": export.render_findings(scan, meta.tool_version),
+        "duplicates.csv": export.render_duplicates(scan),
+        "refunds.csv": export.render_refunds(scan, refundable),
+        "report.html": html.render_report(scan, meta),
+    }
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, text in texts.items():
+            (folder / name).write_text(text, encoding="utf-8", newline="\n", errors="replace")
+    except OSError as exc:
+        raise UsageError(f"--out {folder}: cannot be written: {exc.strerror}", "name another folder") from exc
+    return folder / "report.html"

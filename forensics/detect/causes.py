@@ -1,0 +1,203 @@
+"""Why each repeat exists: the policy behind the gaps, then a verdict for every row.
+
+The policy is matched on the gaps that no structure speaks against; the verdicts then weigh its density against the
+other roads. What the evidence reads as lawful leaves the excess here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from forensics.analysis import causes
+from forensics.analysis.backoff import waits
+from forensics.analysis.catalogue import load_catalogue
+from forensics.analysis.causes import Clues, Verdict
+from forensics.analysis.match import density_curve, gap_densities, match_gaps
+from forensics.analysis.words import policy_words
+from forensics.detect.clues import Where, collect_clues, with_density
+from forensics.detect.ledger import Judged
+from forensics.model import CohortPolicy, GapPicture, MatchResult, Policy, RepeatRow
+from forensics.runner import Runner
+
+_LONGEST_GAP_US = 12 * 3600 * 1_000_000
+_POLICY_WEIGHT = 0.92
+_BROAD_PER_S = 1 / 7200
+_BINS = 60
+_CURVE_POINTS = 480
+
+CLUE_WORDS: Mapping[str, str] = {
+    "attempt_above_one": "its request says that it is not the first attempt",
+    "attempt_one": "its request says that it is a first attempt",
+    "same_call": "it bears the request id of the effect before it, and ids here stay with a call",
+    "other_call": "it bears another request id than the effect before it, and ids here stay with a call",
+    "previous_lost": "the caller of the effect before it got no answer in time",
+    "previous_answered": "the caller of the effect before it had got its answer",
+    "by_hand": "a person keyed it in",
+    "not_by_hand": "rows keyed in by people are marked, and this one is not",
+    "in_block": "it is one of a block of acts repeated in the order of the first time",
+    "redelivered": "the broker delivered the same message again before it",
+    "not_redelivered": "the broker did not deliver the same message again",
+    "published_again": "another message about the same order came before it",
+    "half_price": "the amount is half of a usual price",
+    "full_price": "",
+    "not_in_block": "",
+    "no_broker": "",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """All rows of repeated acts with their causes, and what the gaps say."""
+
+    rows: tuple[RepeatRow, ...]
+    policies: tuple[CohortPolicy, ...]
+    match: MatchResult | None
+    """None when no gap could be compared."""
+    picture: GapPicture | None
+
+
+def explain(runner: Runner, judged: Sequence[Judged], resolution_us: int, timeout_s: float | None = None) -> Explained:
+    """Name the policy and give every repeat its cause.
+
+    Args:
+        resolution_us: the coarsest clock among the payment sources.
+        timeout_s: the client's timeout where the user knows it.
+    """
+    clues = collect_clues(runner, judged, resolution_us)
+    groups = comparable_gaps(judged, clues)
+    match = match_gaps(groups, resolution_us=resolution_us, timeout_s=timeout_s, catalogue=load_catalogue()) if groups else None
+    named = match is not None and match.verdict == "named"
+    verdicts = _verdicts(clues, match if named else None)
+    text = policy_words(match.ranked[0].policy) if match and named else None
+    rows = tuple(_row(item, verdicts.get(_where(item)), text) for item in judged)
+    return Explained(rows, _policies(match, judged), match, _picture(groups, match, resolution_us))
+
+
+def _where(item: Judged) -> Where:
+    return item.row.source_id, item.row.line_no
+
+
+def comparable_gaps(judged: Sequence[Judged], clues: Mapping[Where, Clues]) -> list[list[int]]:
+    """The gaps of each group that may be a retry's, in order; a gap that cannot be one breaks the chain."""
+    groups: list[list[int]] = []
+    chain: list[int] = []
+    for item in judged:
+        mine = clues.get(_where(item))
+        fits = mine is not None and item.gap_us is not None and not _speaks_against_retry(mine) and item.gap_us <= _LONGEST_GAP_US
+        if item.role in ("kept", "legitimate") or (mine is not None and not fits):
+            if chain:
+                groups.append(chain)
+            chain = []
+        elif fits and item.gap_us is not None:
+            chain.append(item.gap_us)
+    if chain:
+        groups.append(chain)
+    return groups
+
+
+def _speaks_against_retry(clues: Clues) -> bool:
+    return (
+        clues.attempt == 1
+        or clues.by_hand is True
+        or clues.same_call is False
+        or clues.in_block is True
+        or clues.redelivered is True
+        or clues.published_again is True
+        or clues.half_price is True
+        or clues.previous_lost is False
+    )
+
+
+def _verdicts(clues: Mapping[Where, Clues], match: MatchResult | None) -> dict[Where, Verdict]:
+    places = list(clues)
+    if match is None:
+        filled = [clues[p] for p in places]
+    else:
+        fitted = gap_densities(match.fits[0], [round(clues[p].gap_s * 1e6) for p in places]) if places else []
+        filled = [
+            with_density(clues[p], _POLICY_WEIGHT * float(d) + (1 - _POLICY_WEIGHT) * _BROAD_PER_S)
+            for p, d in zip(places, fitted, strict=True)
+        ]
+    return dict(zip(places, causes.judge(filled), strict=True))
+
+
+def _row(item: Judged, verdict: Verdict | None, policy: str | None) -> RepeatRow:
+    row, role, why = item.row, item.role, item.why
+    cause: str | None = None
+    confidence, lawful, alternatives = (1.0 if item.beyond_doubt else 0.7), 0.0, ()
+    if verdict is not None:
+        cause, confidence = verdict.cause, verdict.confidence
+        lawful = dict(verdict.probabilities)["legitimate"]
+        alternatives = tuple((c, round(p, 4)) for c, p in verdict.probabilities[1:3])
+        spoken = [CLUE_WORDS[c] for c in verdict.clues if CLUE_WORDS[c]]
+        why = "; ".join([item.why, *spoken])
+        if cause == "legitimate":
+            role, cause = ("legitimate" if role == "excess" else role), None
+            why = f"{why}; read as a payment split in two or a second act of the order"
+    return RepeatRow(
+        group_id=item.group_id,
+        business_key=row.order_id,
+        order_id=row.order_id,
+        payment_id=row.payment_id or row.provider_ref,
+        created_at=row.created_at,
+        amount=row.amount,
+        currency=row.currency,
+        status=row.status,
+        kind=row.kind,
+        gap_us=item.gap_us,
+        role=role,
+        why=why,
+        cause=cause if role in ("excess", "refunded") else None,
+        policy=policy if cause == "retry" else None,
+        confidence=round(confidence, 4),
+        excess_probability=round(1 - lawful, 4) if role in ("excess", "refunded") else None,
+        alternatives=alternatives,
+        kept_payment_id=(item.kept.payment_id or item.kept.provider_ref) if item.kept and role != "legitimate" else None,
+        provider_ref=row.provider_ref,
+        customer_id=row.customer_id,
+        channel=row.channel,
+        source_id=row.source_id,
+        line_no=row.line_no,
+    )
+
+
+def _policies(match: MatchResult | None, judged: Sequence[Judged]) -> tuple[CohortPolicy, ...]:
+    if match is None or match.verdict != "named":
+        return ()
+    groups = len({j.group_id for j in judged if j.role in ("excess", "refunded")})
+    share = round(min(1.0, match.groups / groups), 4) if groups else 0.0
+    return tuple(CohortPolicy("all", match.groups, share, ranked) for ranked in match.ranked)
+
+
+# The picture ----------------------------------------------------------------------------------------------------
+
+
+def _picture(groups: Sequence[Sequence[int]], match: MatchResult | None, resolution_us: int) -> GapPicture | None:
+    gaps = sorted(g / 1e6 for group in groups for g in group)
+    if not gaps:
+        return None
+    expected = expected_gaps(match.ranked[0].policy) if match and match.verdict == "named" else ()
+    reach = max([gaps[int(0.97 * (len(gaps) - 1))] * 1.15, *[s * 1.1 for _, s in expected[:4]], 1.0])
+    width = max(reach / _BINS, resolution_us / 1e6)
+    bins = max(4, int(reach / width) + 1)
+    edges = tuple(round(i * width, 6) for i in range(bins + 1))
+    counts = [0] * bins
+    for gap in gaps:
+        if gap < edges[-1]:
+            counts[min(bins - 1, int(gap / width))] += 1
+    curve_s: tuple[float, ...] = ()
+    curve: tuple[float, ...] = ()
+    if match and match.verdict == "named":
+        fitted = density_curve(match.fits[0], resolution_us, edges[-1], _CURVE_POINTS)
+        curve_s = tuple(round(float(x), 6) for x in fitted.gaps_s)
+        curve = tuple(round(float(y) * len(gaps) * width, 6) for y in fitted.total)
+    beyond = sum(g >= edges[-1] for g in gaps)
+    return GapPicture(edges, tuple(counts), curve_s, curve, tuple(expected), beyond)
+
+
+def expected_gaps(policy: Policy) -> tuple[tuple[str, float], ...]:
+    """Label and length of the gap between each attempt and the next when its reply was lost: timeout + nominal wait."""
+    plan = policy.schedule_s or waits(policy, max(1, min(5, (policy.max_attempts or 4) - 1)))
+    timeout = policy.timeout_s or 0.0
+    return tuple((f"{n}→{n + 1}", round(timeout + wait, 6)) for n, wait in enumerate(plan, 1))

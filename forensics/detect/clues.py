@@ -1,0 +1,231 @@
+"""What the case knows about each repeat: clues from the row, the log, the broker and the price list."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+from forensics.analysis.causes import Clues
+from forensics.detect.ledger import Judged, LedgerRow
+from forensics.runner import Runner
+
+_BY_HAND = re.compile(r"back.?office|manual|operator|support|admin|call.?cent|helpdesk|수기|수동|手動", re.IGNORECASE)
+_LOST_STATUSES = frozenset((0, 408, 499, 502, 503, 504))
+_SLACK = timedelta(seconds=1)
+_BLOCK_FEWEST = 10
+_BLOCK_SILENCE = timedelta(minutes=15)
+_BLOCK_SHORTEST_US = 60_000_000
+_STEP_SHARE = 0.97
+_STEP_ORDERS = 20
+
+Where = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """The request behind one ledger row."""
+
+    started_at: datetime
+    duration_us: int | None
+    status: int | None
+    attempt: int | None
+    request_id: str | None
+
+    @property
+    def ended_at(self) -> datetime:
+        """End of the request; its start when the log has no duration."""
+        return self.started_at + timedelta(microseconds=self.duration_us or 0)
+
+
+def collect_clues(runner: Runner, rows: Sequence[Judged], resolution_us: int) -> dict[Where, Clues]:
+    """The clues of every excess row, by (source_id, line_no); the policy's density is filled in later."""
+    repeats = [j for j in rows if j.role in ("excess", "refunded") and j.previous is not None]
+    calls = _calls(runner, rows)
+    per_call = _ids_are_per_call(repeats, calls)
+    hands_known = any(_by_hand(j.row) for j in rows)
+    blocks = _blocks(repeats)
+    deliveries = _deliveries(runner)
+    steps = price_steps(runner)
+    found = {}
+    for item in repeats:
+        previous = item.previous
+        if previous is None or item.gap_us is None:  # repeats have both
+            continue
+        call, before = calls.get(_where(item.row)), calls.get(_where(previous))
+        redelivered, again = _delivery_clues(item.row, previous, deliveries.get(item.row.order_id, ()))
+        found[_where(item.row)] = Clues(
+            gap_s=item.gap_us / 1e6,
+            resolution_s=resolution_us / 1e6,
+            retry_density=None,
+            attempt=call.attempt if call else None,
+            same_call=_same_call(item.row, previous, calls) if per_call else None,
+            previous_lost=_lost(before, call) if before else None,
+            by_hand=_by_hand(item.row) if hands_known else None,
+            in_block=_where(item.row) in blocks,
+            redelivered=redelivered,
+            published_again=again,
+            half_price=_half_price(item.row, steps),
+        )
+    return found
+
+
+def with_density(clues: Clues, density: float | None) -> Clues:
+    """The same clues with the density of the gap under the named policy."""
+    return replace(clues, retry_density=density)
+
+
+def _where(row: LedgerRow) -> Where:
+    return row.source_id, row.line_no
+
+
+def _by_hand(row: LedgerRow) -> bool:
+    return bool(row.operator) or any(_BY_HAND.search(text) for text in (row.channel, row.sender, row.memo) if text)
+
+
+# Logs -----------------------------------------------------------------------------------------------------------
+
+
+def _calls(runner: Runner, rows: Sequence[Judged]) -> dict[Where, Call]:
+    """The request behind each ledger row: the one that was running when the row was booked, each used once."""
+    if not runner.count("requests"):
+        return {}
+    candidates: dict[Where, list[tuple[Where, Call]]] = defaultdict(list)
+    for record in runner.run("duplicates/requests_of_repeated_orders").records():
+        call = Call(*(record[k] for k in ("started_at", "duration_us", "status", "attempt", "request_id")))
+        row = (record["row_source_id"], record["row_line_no"])
+        candidates[row].append(((record["source_id"], record["line_no"]), call))
+    calls: dict[Where, Call] = {}
+    used: set[Where] = set()
+    for item in rows:
+        fitting = [
+            (abs(item.row.created_at - call.started_at), line, call)
+            for line, call in candidates.get(_where(item.row), ())
+            if line not in used and call.started_at - _SLACK <= item.row.created_at <= call.ended_at + _SLACK
+        ]
+        if fitting:
+            _, line, call = min(fitting, key=lambda f: (f[0], f[1]))
+            used.add(line)
+            calls[_where(item.row)] = call
+    return calls
+
+
+def _call_id(row: LedgerRow, calls: Mapping[Where, Call]) -> str | None:
+    call = calls.get(_where(row))
+    return row.request_id or (call.request_id if call else None)
+
+
+def _same_call(row: LedgerRow, previous: LedgerRow, calls: Mapping[Where, Call]) -> bool | None:
+    mine, theirs = _call_id(row, calls), _call_id(previous, calls)
+    return mine == theirs if mine and theirs else None
+
+
+def _ids_are_per_call(repeats: Sequence[Judged], calls: Mapping[Where, Call]) -> bool:
+    """Whether request ids stay the same over the attempts of one call: seen where repeats share them."""
+    same = [_same_call(j.row, j.previous, calls) for j in repeats if j.previous]
+    known = [s for s in same if s is not None]
+    return sum(known) >= max(1, 0.2 * len(known))
+
+
+def _lost(before: Call, after: Call | None) -> bool | None:
+    """Whether the caller of the earlier effect got no answer in time.
+
+    Where the log keeps the late answer of a caller that has gone (200 after a long time), the next request began
+    before that answer was there.
+    """
+    if before.status in _LOST_STATUSES or (before.status or 0) >= 500:
+        return True
+    if after is not None and before.duration_us and after.started_at < before.ended_at - _SLACK:
+        return True
+    return False if before.status is not None and before.status < 400 else None
+
+
+# Batches --------------------------------------------------------------------------------------------------------
+
+
+def _blocks(repeats: Sequence[Judged]) -> set[Where]:
+    """Repeats that are part of a rerun: many acts again, in the order of the first time, in one go.
+
+    Retries and people do not keep that order for long over more than a minute.
+    """
+    far = [j for j in repeats if j.previous and (j.gap_us or 0) >= _BLOCK_SHORTEST_US]
+    far.sort(key=lambda j: (j.row.created_at, j.row.source_id, j.row.line_no))
+    found: set[Where] = set()
+    block: list[Judged] = []
+    for item in [*far, None]:
+        if item is not None and (not block or item.row.created_at - block[-1].row.created_at <= _BLOCK_SILENCE):
+            block.append(item)
+            continue
+        found |= _rerun(block)
+        block = [item] if item is not None else []
+    return found
+
+
+def _rerun(block: Sequence[Judged]) -> set[Where]:
+    """The members of a block whose offset is the common one, if the block keeps the order of the first time."""
+    if len(block) < _BLOCK_FEWEST:
+        return set()
+    gaps = sorted(j.gap_us or 0 for j in block)
+    middle = gaps[len(gaps) // 2]
+    near = [j for j in block if abs((j.gap_us or 0) - middle) <= 0.35 * middle]
+    firsts = [j.previous.created_at for j in near if j.previous]
+    steps = list(zip(firsts, firsts[1:], strict=False))
+    kept_order = sum(a <= b for a, b in steps)
+    if len(near) < _BLOCK_FEWEST or kept_order < 0.8 * len(steps):
+        return set()
+    return {_where(j.row) for j in near}
+
+
+# Brokers --------------------------------------------------------------------------------------------------------
+
+
+def _deliveries(runner: Runner) -> Mapping[str, Sequence[Mapping[str, Any]]]:
+    by_order: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
+    if runner.count("deliveries"):
+        for record in runner.run("duplicates/deliveries_of_repeated_orders").records():
+            by_order[record["order_id"]].append(record)
+    return by_order
+
+
+def _delivery_clues(
+    row: LedgerRow, previous: LedgerRow, deliveries: Sequence[Mapping[str, Any]]
+) -> tuple[bool | None, bool | None]:
+    """Whether the row came of another delivery of the same message, or of another message about the same act."""
+    mine, theirs = _delivery_of(row, deliveries), _delivery_of(previous, deliveries)
+    if mine is None or theirs is None:
+        return None, None
+    if mine["message_id"] != theirs["message_id"]:
+        return False, True
+    return mine["delivered_at"] != theirs["delivered_at"], False
+
+
+def _delivery_of(row: LedgerRow, deliveries: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+    """The last delivery before the row was booked, of the row's own message where it names one."""
+    named = {row.message_no, row.request_id} - {None}
+    own = [d for d in deliveries if d["message_id"] in named] or list(deliveries)
+    before = [d for d in own if d["delivered_at"] <= row.created_at + _SLACK]
+    return max(before, key=lambda d: d["delivered_at"]) if before else None
+
+
+# Prices ---------------------------------------------------------------------------------------------------------
+
+
+def price_steps(runner: Runner) -> dict[str, Decimal]:
+    """For each currency the largest step that nearly all prices are multiples of; none where prices have no step."""
+    steps: dict[str, Decimal] = {}
+    for record in runner.run("duplicates/price_steps").records():
+        enough = record["orders"] >= _STEP_ORDERS and record["on_step"] >= _STEP_SHARE * record["orders"]
+        if enough and record["currency"] not in steps:
+            steps[record["currency"]] = record["step"]
+    return steps
+
+
+def _half_price(row: LedgerRow, steps: Mapping[str, Decimal]) -> bool | None:
+    step = steps.get(row.currency)
+    if step is None:
+        return None
+    return row.amount % step != 0 and (2 * row.amount) % step == 0

@@ -1,0 +1,186 @@
+"""Which business acts took effect more than once, and how much money that is: the sums and the findings."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from decimal import Decimal
+
+from forensics.amounts import money_words
+from forensics.model import (
+    Amounts,
+    CauseTotal,
+    EvidenceRow,
+    Finding,
+    PaymentsSummary,
+    RepeatRow,
+)
+from forensics.runner import Runner
+
+REFUND_PROBABILITY = 0.95
+"""Default of --refund-confidence: at most one in twenty of the listed payments may be wrong before a person checks it."""
+EVIDENCE_CAP = 200
+
+
+def sum_by_currency(rows: Iterable[RepeatRow]) -> Amounts:
+    """Exact sums of amounts by currency, in order of currency."""
+    sums: dict[str, Decimal] = defaultdict(Decimal)
+    for row in rows:
+        sums[row.currency] += row.amount
+    return {currency: sums[currency] for currency in sorted(sums)}
+
+
+def is_refundable(row: RepeatRow, threshold: float = REFUND_PROBABILITY) -> bool:
+    """Whether finance may act on the row: excess, not yet given back, and beyond doubt."""
+    return row.role == "excess" and (row.excess_probability or 0.0) >= threshold
+
+
+def summarise(runner: Runner, rows: Sequence[RepeatRow], threshold: float) -> PaymentsSummary:
+    """The ledger as a whole."""
+    ledger = runner.run("duplicates/ledger").records()[0]
+    gross = [r for r in rows if r.role in ("excess", "refunded")]
+    given_back = [r for r in rows if r.role == "refunded"]
+    refunds = [r for r in rows if is_refundable(r, threshold)]
+    return PaymentsSummary(
+        rows=ledger["rows"],
+        orders=ledger["orders"],
+        effects=ledger["effects"],
+        without_order=ledger["without_order"],
+        unknown_status=ledger["unknown_status"],
+        duplicate_orders=len({r.order_id for r in rows}),
+        orders_with_excess=len({r.order_id for r in gross}),
+        excess_rows=len(gross),
+        excess_amount=sum_by_currency(gross),
+        already_refunded_rows=len(given_back),
+        already_refunded_amount=sum_by_currency(given_back),
+        recorded_twice_rows=sum(r.role == "recorded_twice" for r in rows),
+        legitimate_rows=sum(r.role == "legitimate" for r in rows),
+        review_rows=len(gross) - len(given_back) - len(refunds),
+        refund_rows=len(refunds),
+        refund_amount=sum_by_currency(refunds),
+    )
+
+
+def sum_causes(rows: Sequence[RepeatRow]) -> tuple[CauseTotal, ...]:
+    """Excess rows and money by cause, most rows first."""
+    by_cause: dict[str, list[RepeatRow]] = defaultdict(list)
+    for row in rows:
+        if row.cause is not None:
+            by_cause[row.cause].append(row)
+    totals = (CauseTotal(cause, len(found), sum_by_currency(found)) for cause, found in by_cause.items())
+    return tuple(sorted(totals, key=lambda t: (-t.rows, t.cause)))
+
+
+def evidence_of(rows: Sequence[RepeatRow]) -> tuple[EvidenceRow, ...]:
+    """The first rows as evidence, capped."""
+    return tuple(EvidenceRow("payments", r.source_id, r.line_no, r.role) for r in rows[:EVIDENCE_CAP])
+
+
+def find_duplicates(summary: PaymentsSummary, rows: Sequence[RepeatRow]) -> tuple[Finding, ...]:
+    """What the ledger says: excess, rows recorded twice, rows without an order, statuses no one can read."""
+    makers: tuple[Callable[[PaymentsSummary, Sequence[RepeatRow]], Finding | None], ...] = (
+        _excess,
+        _recorded_twice,
+        _without_order,
+        _unknown_status,
+    )
+    return tuple(f for f in (make(summary, rows) for make in makers) if f is not None)
+
+
+def _excess(summary: PaymentsSummary, rows: Sequence[RepeatRow]) -> Finding | None:
+    gross = [r for r in rows if r.role in ("excess", "refunded")]
+    if not gross:
+        return None
+    sure = sum(r.excess_probability or 0.0 for r in gross) / len(gross)
+    causes = Counter(r.cause for r in gross)
+    first, last = min(r.created_at for r in gross), max(r.created_at for r in gross)
+    back = f"; {money_words(summary.already_refunded_amount)} of it was already given back" if summary.already_refunded_rows else ""
+    return Finding(
+        id="excess-payments",
+        rule="duplicates/excess",
+        title=f"{summary.orders_with_excess} orders were paid more than once",
+        severity="high",
+        confidence=round(sure, 4),
+        statement=(
+            f"{summary.excess_rows} payments of {summary.orders_with_excess} orders took effect once too often: "
+            f"{money_words(summary.excess_amount)}{back}. {summary.refund_rows} of them are beyond doubt "
+            f"({money_words(summary.refund_amount)}, refunds.csv); {summary.review_rows} need a person to look."
+        ),
+        why=(
+            "same order, amount, currency and, where known, instrument, without anything in the rows that makes it lawful",
+            f"between {first:%Y-%m-%d %H:%M:%S} and {last:%Y-%m-%d %H:%M:%S} UTC",
+            f"{summary.legitimate_rows} rows of repeated orders were read as lawful and left out (simple rules: part payments, "
+            "series, top-ups, charged again after a refund)",
+        ),
+        alternatives=tuple((str(c), round(n / len(gross), 4)) for c, n in causes.most_common()),
+        numbers={"orders": summary.orders_with_excess, "rows": summary.excess_rows, "review_rows": summary.review_rows},
+        money={"excess": summary.excess_amount, "refund_now": summary.refund_amount},
+        query="duplicates/rows_of_repeated_orders",
+        parameters={},
+        evidence=evidence_of(gross),
+        evidence_total=len(gross),
+        next_steps=(
+            "check refunds.csv with a second pair of eyes, then give the money back once, by a refund key of its own",
+            "look through the rows of duplicates.csv with a confidence below the threshold",
+        ),
+    )
+
+
+def _note(rule: str, title: str, statement: str, numbers: Mapping[str, int], evidence: Sequence[RepeatRow]) -> Finding:
+    return Finding(
+        id=rule.rsplit("/", 1)[-1].replace("_", "-"),
+        rule=rule,
+        title=title,
+        severity="low",
+        confidence=1.0,
+        statement=statement,
+        why=(),
+        alternatives=(),
+        numbers=dict(numbers),
+        money={},
+        query="duplicates/ledger" if not evidence else "duplicates/rows_of_repeated_orders",
+        parameters={},
+        evidence=evidence_of(evidence),
+        evidence_total=len(evidence),
+        next_steps=(),
+    )
+
+
+def _recorded_twice(summary: PaymentsSummary, rows: Sequence[RepeatRow]) -> Finding | None:
+    twice = [r for r in rows if r.role == "recorded_twice"]
+    if not twice:
+        return None
+    return _note(
+        "duplicates/recorded_twice",
+        f"{len(twice)} payments stand in the ledger twice",
+        f"{len(twice)} rows repeat the id of a payment already seen: one payment, two rows, no money moved twice. "
+        "They are counted apart and never refunded.",
+        {"rows": len(twice)},
+        twice,
+    )
+
+
+def _without_order(summary: PaymentsSummary, rows: Sequence[RepeatRow]) -> Finding | None:
+    if not summary.without_order:
+        return None
+    return _note(
+        "duplicates/without_order",
+        f"{summary.without_order} ledger rows name no order",
+        f"{summary.without_order} of {summary.rows} rows have no order number. They are not grouped with one another, so "
+        "duplicates among them are not seen.",
+        {"rows": summary.without_order},
+        (),
+    )
+
+
+def _unknown_status(summary: PaymentsSummary, rows: Sequence[RepeatRow]) -> Finding | None:
+    if not summary.unknown_status:
+        return None
+    return _note(
+        "duplicates/unknown_status",
+        f"{summary.unknown_status} ledger rows have a status no one could read",
+        f"{summary.unknown_status} rows bear a status that is in no list and so count as no effect; "
+        "say what it means with --status WORD=captured.",
+        {"rows": summary.unknown_status},
+        (),
+    )
