@@ -1,0 +1,92 @@
+"""The command line: words in, one method called, words out.
+
+stdout is the answer, stderr the story, the exit code the verdict. A command's module is imported only when the command
+runs, so that `--help` costs what click costs.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+
+import click
+
+from forensics import __version__
+from forensics.errors import ExitCode, ForensicsError
+
+# name -> (where it lives, the line that --help shows; a test compares it with the command's own)
+COMMANDS = {
+    "demo": ("forensics.cli.evidence:demo", "Investigate the example incident and say where the report is."),
+    "investigate": ("forensics.cli.evidence:investigate", "Load, scan and report in one go."),
+    "load": ("forensics.cli.evidence:load", "Load evidence into a case."),
+    "sources": ("forensics.cli.evidence:sources", "Show what was read, and how."),
+    "scan": ("forensics.cli.questions:scan", "Run every question that has evidence."),
+    "report": ("forensics.cli.questions:report", "Write the report of a case."),
+    "query": ("forensics.cli.questions:query", "Run one query of the packs."),
+    "queries": ("forensics.cli.questions:queries", "List the queries, or show one."),
+    "order": ("forensics.cli.questions:order", "Show one order's life in time order."),
+    "match": ("forensics.cli.policies:match", "Name the retry policies that make such gaps."),
+    "policies": ("forensics.cli.policies:policies", "Show the catalogue of known retry policies."),
+}
+
+
+class LazyCommands(click.Group):
+    """A group that imports a command when it is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names in the order of the table."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import one command; None when there is no such name."""
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, name = COMMANDS[cmd_name][0].partition(":")
+        command: click.Command = getattr(import_module(module), name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The list of commands, without importing any."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+
+
+@click.group(cls=LazyCommands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(__version__, prog_name="forensics")
+def cli() -> None:
+    """Which payments took effect more than once, how much must go back, and why.
+
+    Start with:  forensics investigate payments.csv access.log
+    """
+
+
+def main() -> None:
+    """Run the command line; every error on purpose is one sentence, a hint and an exit code."""
+    try:
+        code = cli.main(prog_name="forensics", standalone_mode=False)
+    except click.exceptions.Abort:
+        code = ExitCode.INTERRUPTED
+    except KeyboardInterrupt:
+        code = ExitCode.INTERRUPTED
+    except click.ClickException as exc:
+        exc.show()
+        code = ExitCode.USAGE
+    except ForensicsError as exc:
+        say_error(exc.message, exc.hint)
+        code = exc.exit_code
+    except BrokenPipeError:
+        sys.stderr.close()
+        code = ExitCode.OK
+    sys.exit(int(code or 0))
+
+
+def say_error(message: str, hint: str | None) -> None:
+    """One sentence and what to do, on stderr, without control characters of hostile evidence."""
+    click.echo(f"forensics: error: {printable(message)}", err=True)
+    if hint:
+        click.echo(f"hint: {printable(hint)}", err=True)
+
+
+def printable(text: str) -> str:
+    """Text that a terminal shows and does not obey: control and bidirectional characters are spelled out."""
+    return "".join(c if c == "\n" or (c.isprintable() or c == "\t") else f"\\x{ord(c):02x}" for c in text)

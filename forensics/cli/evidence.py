@@ -1,0 +1,118 @@
+"""Commands that take evidence in: investigate, demo, load, sources."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import click
+
+from forensics import __version__
+from forensics.case import Case, ScanOptions, write_reports
+from forensics.cli import printable, say_error
+from forensics.cli.options import evidence_options, options_from, scan_options, scan_options_from
+from forensics.errors import EvidenceError, ExitCode
+from forensics.model import Scan
+from forensics.render import terminal
+from forensics.render.html import ReportMeta
+from forensics.sources.load import Loaded, Options
+
+
+def say(text: str) -> None:
+    """A line of the story, on stderr."""
+    click.echo(printable(text), err=True)
+
+
+@click.command()
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--out", type=click.Path(path_type=Path), help="Folder to write to.  [default: reports/<first file's folder>]")
+@evidence_options
+@scan_options
+def investigate(files: tuple[Path, ...], out: Path | None, **given: Any) -> None:
+    """Load, scan and report in one go."""
+    folder = out or Path("reports") / (files[0].resolve().parent.name or "case")
+    code = run_investigation(files, folder, options_from(given), scan_options_from(given))
+    sys.exit(code)
+
+
+def run_investigation(files: Sequence[Path], folder: Path, options: Options, questions: ScanOptions) -> int:
+    """Investigate files into a folder; the exit code says whether every file could be used.
+
+    Raises:
+        EvidenceError: no file could be used.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "case.duckdb"
+    path.unlink(missing_ok=True)
+    with Case(path) as case:
+        loaded = case.load(files, options, say)
+        for refused in loaded.refused:
+            say_error(refused.message, refused.hint)
+        if not loaded.sources:
+            case.close()
+            path.unlink(missing_ok=True)
+            raise EvidenceError("none of the files could be used, so there is nothing to investigate", "see the errors above")
+        say("asking the questions")
+        scan = case.scan(questions, loaded.refused)
+    meta = ReportMeta(__version__, shlex.join(["forensics", *sys.argv[1:]]), f"Incident report: {folder.name}")
+    report = write_reports(scan, folder, meta)
+    click.echo(printable(terminal.render_summary(scan, report)))
+    return ExitCode.EVIDENCE if loaded.refused else ExitCode.OK
+
+
+@click.command()
+@click.option("--out", type=click.Path(path_type=Path), default=Path("reports/demo"), show_default=True, help="Folder to write to.")
+def demo(out: Path) -> None:
+    """Investigate the example incident and say where the report is."""
+    evidence = examples_root() / "lost-replies"
+    sys.exit(run_investigation(sorted(p for p in evidence.iterdir() if p.suffix in (".csv", ".log")), out, Options(), ScanOptions()))
+
+
+def examples_root() -> Path:
+    """The folder of examples: inside the wheel, or the checkout's own."""
+    packaged = files("forensics") / "examples"
+    return Path(str(packaged)) if packaged.is_dir() else Path(__file__).resolve().parents[2] / "examples"
+
+
+@click.command()
+@click.argument("case", type=click.Path(path_type=Path))
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
+@evidence_options
+def load(case: Path, files: tuple[Path, ...], **given: Any) -> None:
+    """Load evidence into a case."""
+    with Case(case) as opened:
+        loaded = opened.load(files, options_from(given), say)
+    show_loaded(loaded)
+    sys.exit(ExitCode.EVIDENCE if loaded.refused else ExitCode.OK)
+
+
+def show_loaded(loaded: Loaded) -> None:
+    """What became of each file: the answer on stdout, refusals on stderr."""
+    for source in loaded.sources:
+        click.echo(printable(terminal.render_source(source)))
+    for path in loaded.already:
+        click.echo(printable(f"{path}: the case holds these bytes already; nothing was changed"))
+    for refused in loaded.refused:
+        say_error(refused.message, refused.hint)
+
+
+@click.command()
+@click.argument("case", type=click.Path(path_type=Path))
+def sources(case: Path) -> None:
+    """Show what was read, and how."""
+    with Case.open(case) as opened:
+        for source in opened.sources():
+            click.echo(printable(terminal.render_source(source)))
+            examples = [r for r in opened.query("case/rejects").records() if r["source_id"] == source.source_id]
+            for row in examples[:3]:
+                click.echo(printable(f"    rejected line {row['line_no']}: {row['reason']}: {(row['text'] or '')[:120]}"))
+
+
+Window = tuple[datetime, datetime]
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+__all__ = ["Scan", "demo", "investigate", "load", "sources"]

@@ -1,0 +1,109 @@
+"""Options that several commands share, and what they become."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+import click
+
+from forensics import schema
+from forensics.case import ScanOptions
+from forensics.detect.duplicates import REFUND_PROBABILITY
+from forensics.errors import UsageError
+from forensics.sources.load import Options
+
+Command = Callable[..., Any]
+
+
+def _stack(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
+    def decorate(command: Command) -> Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+evidence_options = _stack(
+    click.option(
+        "--as",
+        "kind",
+        type=click.Choice([t.name for t in schema.EVIDENCE_TABLES]),
+        help="What the files are.  [default: recognised]",
+    ),
+    click.option("--map", "mapping", multiple=True, metavar="COLUMN=HEADING", help="Which column is which, e.g. order_id=주문번호."),
+    click.option("--zone", help="Zone of times without an offset, e.g. Asia/Seoul."),
+    click.option("--log-format", help="nginx log_format or Apache LogFormat string of the logs."),
+    click.option("--unit", type=click.Choice(["minor", "major"]), help="Whether amounts are in minor units (cents)."),
+    click.option("--currency", help="ISO 4217 code for tables that name none."),
+    click.option("--status", multiple=True, metavar="WORD=STATUS", help="What a status word means, e.g. PAID_PARTIAL=captured."),
+)
+
+scan_options = _stack(
+    click.option("--incident", metavar="START/END", help="Window under suspicion, ISO 8601; UTC unless it says otherwise."),
+    click.option("--baseline", metavar="START/END", help="Window to compare it with."),
+    click.option("--timeout", "timeout_s", type=click.FloatRange(min=0), help="The client's timeout in seconds, if known."),
+    click.option(
+        "--refund-confidence",
+        type=click.FloatRange(0, 1),
+        default=REFUND_PROBABILITY,
+        show_default=True,
+        help="How sure a payment must be before refunds.csv lists it.",
+    ),
+)
+
+
+def options_from(given: Mapping[str, Any]) -> Options:
+    """The evidence options of a command line."""
+    return Options(
+        kind=given["kind"],
+        mapping=_pairs("--map", given["mapping"]),
+        zone=given["zone"],
+        log_format=given["log_format"],
+        unit=given["unit"],
+        currency=given["currency"],
+        status=_pairs("--status", given["status"]),
+    )
+
+
+def scan_options_from(given: Mapping[str, Any]) -> ScanOptions:
+    """The question options of a command line."""
+    return ScanOptions(
+        incident=_window("--incident", given["incident"]),
+        baseline=_window("--baseline", given["baseline"]),
+        timeout_s=given["timeout_s"],
+        refund_confidence=given["refund_confidence"],
+    )
+
+
+def _pairs(option: str, texts: tuple[str, ...]) -> dict[str, str]:
+    pairs = {}
+    for text in texts:
+        left, equals, right = text.partition("=")
+        if not (left and equals and right):
+            raise UsageError(f"{option} {text}: expected NAME=VALUE", None)
+        pairs[left.strip()] = right.strip()
+    return pairs
+
+
+def _window(option: str, text: str | None) -> tuple[datetime, datetime] | None:
+    if text is None:
+        return None
+    start, slash, end = text.partition("/")
+    try:
+        window = _moment(start), _moment(end)
+    except ValueError:
+        window = None
+    if not slash or window is None or window[0] >= window[1]:
+        raise UsageError(
+            f"{option} {text}: expected START/END, START before END",
+            f"for example {option} 2026-11-30T10:00/2026-11-30T12:00",
+        )
+    return window
+
+
+def _moment(text: str) -> datetime:
+    moment = datetime.fromisoformat(text.strip())
+    return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -1,0 +1,88 @@
+"""Commands that ask: scan, report, query, queries, order."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from forensics import __version__, packs
+from forensics.case import Case, write_reports
+from forensics.cli import printable
+from forensics.cli.options import _pairs, scan_options, scan_options_from
+from forensics.errors import ExitCode
+from forensics.model import SEVERITIES
+from forensics.render import tabular, terminal
+from forensics.render.html import ReportMeta
+
+
+@click.command()
+@click.argument("case", type=click.Path(path_type=Path))
+@click.option("--fail-on", type=click.Choice(SEVERITIES), help="Exit with 3 when a finding is this severe or worse.")
+@scan_options
+def scan(case: Path, fail_on: str | None, **given: Any) -> None:
+    """Run every question that has evidence."""
+    with Case.open(case) as opened:
+        found = opened.scan(scan_options_from(given))
+    click.echo(printable(terminal.render_summary(found, None)))
+    worst = max((SEVERITIES.index(f.severity) for f in found.findings), default=-1)
+    if any(e.status == "failed" for e in found.examined):
+        sys.exit(ExitCode.EVIDENCE)
+    if fail_on and worst >= SEVERITIES.index(fail_on):
+        sys.exit(ExitCode.FINDINGS)
+
+
+@click.command()
+@click.argument("case", type=click.Path(path_type=Path))
+@click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder to write to.")
+@scan_options
+def report(case: Path, out: Path, **given: Any) -> None:
+    """Write the report of a case."""
+    with Case.open(case) as opened:
+        found = opened.scan(scan_options_from(given))
+    meta = ReportMeta(__version__, shlex.join(["forensics", *sys.argv[1:]]), f"Incident report: {case.stem}", case.name)
+    click.echo(printable(terminal.render_summary(found, write_reports(found, out, meta))))
+
+
+@click.command()
+@click.argument("case", type=click.Path(path_type=Path))
+@click.argument("name")
+@click.option("--set", "values", multiple=True, metavar="NAME=VALUE", help="A parameter of the query.")
+@click.option("--format", "form", type=click.Choice(tabular.FORMATS), default="table", show_default=True, help="Form of the answer.")
+def query(case: Path, name: str, values: tuple[str, ...], form: str) -> None:
+    """Run one query of the packs."""
+    with Case.open(case) as opened:
+        result = opened.query(name, **_pairs("--set", values))
+    click.echo(tabular.render(result.columns, result.rows, form), nl=False)
+
+
+@click.command()
+@click.argument("name", required=False)
+@click.option("--dialect", help="Render it for another engine: spark, trino, bigquery, snowflake.")
+def queries(name: str | None, dialect: str | None) -> None:
+    """List the queries, or show one."""
+    if name is None:
+        for found in packs.load_all().values():
+            click.echo(f"{found.name:42} {found.title}")
+        return
+    found = packs.get(name)
+    if dialect is None:
+        click.echo(found.text, nl=False)
+    else:
+        from forensics.dialects import render
+
+        click.echo(render(found, dialect))
+
+
+@click.command()
+@click.argument("case", type=click.Path(path_type=Path))
+@click.argument("order_id")
+@click.option("--format", "form", type=click.Choice(tabular.FORMATS), default="table", show_default=True, help="Form of the answer.")
+def order(case: Path, order_id: str, form: str) -> None:
+    """Show one order's life in time order."""
+    with Case.open(case) as opened:
+        result = opened.order(order_id)
+    click.echo(tabular.render(result.columns, result.rows, form), nl=False)

@@ -1,0 +1,286 @@
+"""findings.json, duplicates.csv and refunds.csv: the contract that others build on.
+
+Equal input gives equal bytes: keys sorted, rows in a total order, money as decimal text, times in UTC with Z. A cell that
+a spreadsheet would run as a formula is made text with a leading apostrophe.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from forensics.amounts import plain, plain_by_currency
+from forensics.model import CohortPolicy, Finding, RepeatRow, Scan, Source
+
+SCHEMA = "forensics/1"
+_FORMULA = re.compile(r"^\s*[=+\-@\t\r|%]")
+_NUMBER = re.compile(r"-?\d+(\.\d+)?")
+
+
+def iso(moment: datetime | None) -> str | None:
+    """A time as ISO 8601 in UTC with Z; fractions only where there are any.
+
+    >>> from datetime import UTC
+    >>> iso(datetime(2026, 11, 30, 13, 26, 32, 471000, tzinfo=UTC))
+    '2026-11-30T13:26:32.471Z'
+    """
+    if moment is None:
+        return None
+    text = moment.strftime("%Y-%m-%dT%H:%M:%S")
+    fraction = f"{moment.microsecond:06d}".rstrip("0")
+    return f"{text}.{fraction.ljust(3, '0')}Z" if fraction else f"{text}Z"
+
+
+def render_findings(scan: Scan, version: str) -> str:
+    """findings.json."""
+    document = {
+        "schema": SCHEMA,
+        "tool": {"name": "forensics", "version": version},
+        "sources": [_source(s) for s in scan.sources],
+        "refused": [{"path": r.path.replace("\\", "/").rsplit("/", 1)[-1], "message": r.message, "hint": r.hint} for r in scan.refused],
+        "examined": [{"question": e.question, "status": e.status, "why": e.why} for e in scan.examined],
+        "payments": _payments(scan),
+        "causes": {c.cause: {"rows": c.rows, "amount": plain_by_currency(c.amount)} for c in scan.causes},
+        "policies": [_policy(p) for p in scan.policies],
+        "traffic": _traffic(scan),
+        "layers": None,
+        "herd": None,
+        "policy_violations": None,
+        "keys": dict(scan.keys) if scan.keys is not None else None,
+        "dead_letters": None,
+        "settlement": None,
+        "findings": [_finding(f) for f in scan.findings],
+    }
+    return json.dumps(document, sort_keys=True, ensure_ascii=False, indent=1) + "\n"
+
+
+def _source(source: Source) -> dict[str, Any]:
+    return {
+        "source_id": source.source_id,
+        "path": source.name,
+        "sha256": source.sha256,
+        "kind": source.kind,
+        "format": source.format,
+        "zone": source.zone,
+        "zone_reason": source.zone_reason,
+        "resolution": source.resolution_us,
+        "mapping": dict(source.mapping),
+        "notes": list(source.notes),
+        "rows_read": source.rows_read,
+        "rows_loaded": source.rows_loaded,
+        "rows_rejected": source.rows_rejected,
+        "first_at": iso(source.first_at),
+        "last_at": iso(source.last_at),
+    }
+
+
+def _payments(scan: Scan) -> dict[str, Any] | None:
+    p = scan.payments
+    if p is None:
+        return None
+    return {
+        "rows": p.rows,
+        "orders": p.orders,
+        "effects": p.effects,
+        "without_order": p.without_order,
+        "unknown_status": p.unknown_status,
+        "duplicate_orders": p.duplicate_orders,
+        "orders_with_excess": p.orders_with_excess,
+        "excess_rows": p.excess_rows,
+        "excess_amount": plain_by_currency(p.excess_amount),
+        "already_refunded_rows": p.already_refunded_rows,
+        "already_refunded_amount": plain_by_currency(p.already_refunded_amount),
+        "recorded_twice_rows": p.recorded_twice_rows,
+        "legitimate_rows": p.legitimate_rows,
+        "review_rows": p.review_rows,
+        "refund_rows": p.refund_rows,
+        "refund_amount": plain_by_currency(p.refund_amount),
+    }
+
+
+def _policy(found: CohortPolicy) -> dict[str, Any]:
+    policy = found.ranked.policy
+    return {
+        "cohort": found.cohort,
+        "groups": found.groups,
+        "share": found.share,
+        "shape": policy.shape,
+        "base_s": policy.base_s,
+        "factor": policy.factor,
+        "cap_s": policy.cap_s,
+        "schedule_s": list(policy.schedule_s),
+        "jitter": policy.jitter,
+        "jitter_amount": policy.jitter_amount,
+        "timeout_s": policy.timeout_s,
+        "max_attempts": policy.max_attempts,
+        "policy_ids": list(found.ranked.policy_ids),
+        "probability": round(found.ranked.probability, 4),
+        "tied": found.ranked.tied,
+        "cannot_tell_from": list(found.ranked.cannot_tell_from),
+    }
+
+
+def _traffic(scan: Scan) -> dict[str, Any] | None:
+    t = scan.traffic
+    if t is None:
+        return None
+    return {
+        "baseline_start": iso(t.baseline_start),
+        "baseline_end": iso(t.baseline_end),
+        "incident_start": iso(t.incident_start),
+        "incident_end": iso(t.incident_end),
+        "windows_why": t.windows_why,
+        "requests_ratio": t.requests_ratio,
+        "users_ratio": t.users_ratio,
+        "amplification_baseline": t.amplification_baseline,
+        "amplification_incident": t.amplification_incident,
+        "retry_share_incident": t.retry_share_incident,
+        "retry_share_low": t.retry_share_low,
+        "retry_share_high": t.retry_share_high,
+        "header_coverage": t.header_coverage,
+        "basis": t.basis,
+        "verdict": t.verdict,
+        "scope": t.scope,
+    }
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    return {
+        "id": finding.id,
+        "rule": finding.rule,
+        "title": finding.title,
+        "severity": finding.severity,
+        "confidence": finding.confidence,
+        "statement": finding.statement,
+        "why": list(finding.why),
+        "alternatives": [{"cause": cause, "probability": p} for cause, p in finding.alternatives],
+        "numbers": dict(finding.numbers),
+        "money": {name: plain_by_currency(amounts) for name, amounts in finding.money.items()},
+        "query": {"name": finding.query, "params": dict(finding.parameters)} if finding.query else None,
+        "evidence": [
+            {"table": e.table, "source_id": e.source_id, "line_no": e.line_no, "role": e.role} for e in finding.evidence
+        ],
+        "evidence_total": finding.evidence_total,
+        "next_steps": list(finding.next_steps),
+    }
+
+
+# CSV ------------------------------------------------------------------------------------------------------------
+
+
+def neutral(cell: object) -> str:
+    """A cell that no spreadsheet runs: formulas become text, NUL becomes a mark, line ends become spaces.
+
+    >>> neutral("=cmd()"), neutral("-12.50"), neutral(None)
+    ("'=cmd()", '-12.50', '')
+    """
+    text = "" if cell is None else str(cell)
+    text = text.replace("\x00", "\ufffd").replace("\r", " ").replace("\n", " ")
+    return f"'{text}" if _FORMULA.match(text) and not _NUMBER.fullmatch(text) else text
+
+
+def _csv(headings: Sequence[str], rows: Iterable[Mapping[str, object]]) -> str:
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(headings)
+    writer.writerows([neutral(row[h]) for h in headings] for row in rows)
+    return out.getvalue()
+
+
+DUPLICATE_COLUMNS = (
+    "group_id",
+    "business_key",
+    "order_id",
+    "payment_id",
+    "created_at",
+    "amount",
+    "currency",
+    "status",
+    "gap_s",
+    "role",
+    "cause",
+    "policy",
+    "confidence",
+    "source",
+    "line_no",
+    "why",
+)
+
+
+def render_duplicates(scan: Scan) -> str:
+    """duplicates.csv: every ledger row of every business act with more than one effect."""
+    names = {s.source_id: s.name for s in scan.sources}
+    return _csv(DUPLICATE_COLUMNS, (_duplicate(row, names) for row in scan.rows))
+
+
+def _duplicate(row: RepeatRow, names: Mapping[int, str]) -> dict[str, object]:
+    return {
+        "group_id": row.group_id,
+        "business_key": row.business_key,
+        "order_id": row.order_id,
+        "payment_id": row.payment_id,
+        "created_at": iso(row.created_at),
+        "amount": plain(row.amount),
+        "currency": row.currency,
+        "status": row.status,
+        "gap_s": "" if row.gap_us is None else f"{row.gap_us / 1e6:.6f}".rstrip("0").rstrip("."),
+        "role": row.role,
+        "cause": row.cause,
+        "policy": row.policy,
+        "confidence": row.confidence,
+        "source": names.get(row.source_id, row.source_id),
+        "line_no": row.line_no,
+        "why": row.why,
+    }
+
+
+REFUND_COLUMNS = (
+    "order_id",
+    "payment_id_to_refund",
+    "amount",
+    "currency",
+    "provider_ref",
+    "charged_at",
+    "kept_payment_id",
+    "cause",
+    "confidence",
+    "why",
+    "source",
+    "line_no",
+    "checked_by",
+    "checked_at",
+    "decision",
+)
+
+
+def render_refunds(scan: Scan, refundable: Iterable[RepeatRow]) -> str:
+    """refunds.csv: one line per payment to give back, with room for the second pair of eyes."""
+    names = {s.source_id: s.name for s in scan.sources}
+    return _csv(
+        REFUND_COLUMNS,
+        (
+            {
+                "order_id": row.order_id,
+                "payment_id_to_refund": row.payment_id,
+                "amount": plain(row.amount),
+                "currency": row.currency,
+                "provider_ref": row.provider_ref,
+                "charged_at": iso(row.created_at),
+                "kept_payment_id": row.kept_payment_id,
+                "cause": row.cause,
+                "confidence": row.excess_probability,
+                "why": row.why,
+                "source": names.get(row.source_id, row.source_id),
+                "line_no": row.line_no,
+                "checked_by": "",
+                "checked_at": "",
+                "decision": "",
+            }
+            for row in refundable
+        ),
+    )

@@ -1,0 +1,207 @@
+"""The answer at the terminal: ten lines that an engineer reads at two in the morning."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+
+from forensics.amounts import money_words
+from forensics.analysis.words import policy_words, seconds
+from forensics.model import CatalogueEntry, MatchResult, RankedPolicy, Scan, Source
+
+_BAR = 40
+
+
+def render_summary(scan: Scan, report: Path | None) -> str:
+    """The whole scan in about ten labelled lines."""
+    lines = [
+        ("read", _read(scan)),
+        ("happened", _happened(scan)),
+        ("money", _money(scan)),
+        ("why", _why(scan)),
+        ("causes", ", ".join(f"{c.cause} {c.rows}" for c in scan.causes) or "none"),
+        ("traffic", _traffic(scan)),
+        ("keys", _keys(scan)),
+        ("sure", _sure(scan)),
+        ("not asked", _not_asked(scan)),
+    ]
+    failed = [f"{e.question}: {e.why}" for e in scan.examined if e.status == "failed"]
+    if failed:
+        lines.append(("FAILED", "; ".join(failed)))
+    if report:
+        lines.append(("report", str(report)))
+    return "\n".join(f"{label:<10} {text}" for label, text in lines)
+
+
+def _plural(n: int, one: str, many: str | None = None) -> str:
+    return f"{n:,} {one if n == 1 else (many or one + 's')}"
+
+
+def _read(scan: Scan) -> str:
+    rows = sum(s.rows_read for s in scan.sources)
+    rejected = sum(s.rows_rejected for s in scan.sources)
+    text = f"{_plural(len(scan.sources), 'file')}, {_plural(rows, 'row')}, {rejected:,} rejected"
+    if scan.refused:
+        text += f"; {_plural(len(scan.refused), 'file')} could not be used"
+    if rows and rejected > 0.01 * rows:
+        text += " - MORE THAN 1 % REJECTED: see 'forensics sources'"
+    return text
+
+
+def _happened(scan: Scan) -> str:
+    p = scan.payments
+    if p is None:
+        return "not examined: no payment table was given"
+    gross = [r for r in scan.rows if r.role in ("excess", "refunded")]
+    if not gross:
+        return f"no order of {p.orders:,} was paid more than once ({p.effects:,} effects in {p.rows:,} rows)"
+    first, last = min(r.created_at for r in gross), max(r.created_at for r in gross)
+    return (
+        f"{p.orders_with_excess:,} of {p.orders:,} orders were paid more than once: {_plural(p.excess_rows, 'payment')} too many, "
+        f"{_span(first, last)}"
+    )
+
+
+def _span(first: datetime, last: datetime) -> str:
+    same_day = first.date() == last.date()
+    return f"{first:%Y-%m-%d %H:%M:%S} to {last:{'%H:%M:%S' if same_day else '%Y-%m-%d %H:%M:%S'}} UTC"
+
+
+def _money(scan: Scan) -> str:
+    p = scan.payments
+    if p is None:
+        return "not examined"
+    if not p.excess_rows:
+        return "nothing must go back"
+    text = f"{money_words(p.excess_amount)} too much"
+    if p.already_refunded_rows:
+        text += f", of which {money_words(p.already_refunded_amount)} went back already"
+    text += f"; beyond doubt: {money_words(p.refund_amount)} (refunds.csv)"
+    return text + (f"; {_plural(p.review_rows, 'payment')} for a person to judge" if p.review_rows else "")
+
+
+def _why(scan: Scan) -> str:
+    if not scan.policies:
+        return next((f.statement for f in scan.findings if f.rule == "policies/gaps"), "no gaps that a retry could have made")
+    ranked = scan.policies[0].ranked
+    text = f"the gaps fit {policy_words(ranked.policy)} (probability {ranked.probability:.2f})"
+    if ranked.policy_ids:
+        text += f": {', '.join(ranked.policy_ids[:3])}{' ...' if len(ranked.policy_ids) > 3 else ''}"
+    return text
+
+
+def _traffic(scan: Scan) -> str:
+    found = next((f for f in scan.findings if f.rule == "traffic/users_or_retries"), None)
+    if scan.traffic is None or found is None:
+        return _unasked(scan, "traffic")
+    return f"{found.title.lower()}: {found.statement.rstrip('.')}"
+
+
+def _unasked(scan: Scan, question: str) -> str:
+    return next((f"{e.status.replace('_', ' ')}: {e.why}" for e in scan.examined if e.question == question), "not examined")
+
+
+def _keys(scan: Scan) -> str:
+    if scan.keys is None:
+        return _unasked(scan, "keys")
+    return ", ".join(f"{mode} {n:,}" for mode, n in scan.keys.items() if n) + " orders"
+
+
+def _sure(scan: Scan) -> str:
+    parts = []
+    excess = next((f for f in scan.findings if f.rule == "duplicates/excess"), None)
+    if excess:
+        parts.append(f"excess {excess.confidence:.2f}")
+    if scan.policies:
+        ranked = scan.policies[0].ranked
+        if ranked.cannot_tell_from:
+            parts.append(f"policy cannot be told from: {ranked.cannot_tell_from[0]}")
+    parts.append("lawful repeats are told apart by simple rules only")
+    return "; ".join(parts)
+
+
+def _not_asked(scan: Scan) -> str:
+    return ", ".join(e.question for e in scan.examined if e.status == "not_examined") or "nothing: every question was asked"
+
+
+# Sources --------------------------------------------------------------------------------------------------------
+
+
+def render_source(source: Source) -> str:
+    """How one file was read."""
+    lines = [
+        f"{source.name}: {source.kind}, {source.format}"
+        + (f", {source.encoding}" if source.encoding else "")
+        + (f", hop {source.hop}" if source.hop else ""),
+        f"    rows       {source.rows_read:,} read = {source.rows_loaded:,} loaded + {source.rows_rejected:,} rejected",
+    ]
+    if source.mapping:
+        lines.append("    columns    " + ", ".join(f"{name} <- {why}" for name, why in source.mapping.items()))
+    if source.zone:
+        lines.append(f"    zone       {source.zone}: {source.zone_reason}")
+    if source.first_at and source.last_at:
+        lines.append(f"    times      {_span(source.first_at, source.last_at)}, clock steps of {_step(source.resolution_us)}")
+    lines += [f"    note       {note}" for note in source.notes]
+    return "\n".join(lines)
+
+
+def _step(resolution_us: int | None) -> str:
+    return "unknown length" if resolution_us is None else seconds(resolution_us / 1e6)
+
+
+# Policies -------------------------------------------------------------------------------------------------------
+
+
+def render_match(found: MatchResult, gaps_s: Sequence[float]) -> str:
+    """What gaps typed by hand say, with their picture."""
+    lines = [_picture(gaps_s)]
+    if found.verdict != "named":
+        return "\n".join([*lines, f"no policy: {found.why}"])
+    lines.append(found.why)
+    for ranked in found.ranked:
+        lines.append(_ranked(ranked))
+    strongest = found.ranked[0]
+    lines += [f"  cannot be told from: {text}" for text in strongest.cannot_tell_from]
+    return "\n".join(lines)
+
+
+def _ranked(ranked: RankedPolicy) -> str:
+    mark = "tied " if ranked.tied else ""
+    ids = f"  [{', '.join(ranked.policy_ids[:4])}]" if ranked.policy_ids else ""
+    return f"{ranked.probability:6.2f}  {mark}{policy_words(ranked.policy)}{ids}"
+
+
+def _picture(gaps_s: Sequence[float]) -> str:
+    """Each gap as a bar to scale."""
+    longest = max([*gaps_s, 1e-6])
+    return "\n".join(f"{gap:>10.3f} s  {'█' * max(1, round(_BAR * gap / longest))}" for gap in gaps_s[:40])
+
+
+def render_policy(entry: CatalogueEntry, *, full: bool) -> str:
+    """One catalogue entry: a line, or all that is known."""
+    waits = ", ".join(f"{w:g}" for w in entry.expected_waits_s[:6]) or "none"
+    line = f"{entry.id:36} {entry.product[:44]:44} waits {waits} s"
+    if not full:
+        return line
+    policy = entry.policy
+    timeout = policy.timeout_s
+    lines = [
+        line,
+        f"    policy     {policy_words(policy)}; at most {policy.max_attempts or 'unlimited'} attempts",
+        f"    gaps       after a fast failure: {waits} s; after a lost reply: {_lost(entry, timeout)}",
+        f"    POST       {_yes(entry.retries_post)} sent again by default; Retry-After honoured: {_yes(entry.honours_retry_after)}",
+        f"    keys       {entry.idempotency or 'unknown'}; attempt header: {entry.attempt_header or 'none'}",
+        f"    source     {entry.source} ({entry.confidence}, version {entry.version or 'unknown'})",
+    ]
+    return "\n".join([*lines, f"    note       {entry.note}"] if entry.note else lines)
+
+
+def _lost(entry: CatalogueEntry, timeout: float | None) -> str:
+    if timeout is None:
+        return "its timeout plus these waits; it has no timeout of its own"
+    return ", ".join(f"{timeout + w:g}" for w in entry.expected_waits_s[:6]) + f" s (timeout {timeout:g} s)"
+
+
+def _yes(value: bool | None) -> str:
+    return "unknown" if value is None else "yes" if value else "no"
