@@ -1,11 +1,11 @@
 """Find duplicate payments, say how much must go back, and name the retry policy that made them.
 
-    from forensics import Case
+from forensics import Case
 
-    with Case("case.duckdb") as case:
-        case.load(["payments.csv", "access.log.gz"])
-        case.query("duplicates/repeated_orders").records()
-        scan = case.scan()
+with Case("case.duckdb") as case:
+    case.load(["payments.csv", "access.log.gz"])
+    case.query("duplicates/repeated_orders").records()
+    scan = case.scan()
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from forensics.analysis.match import match_gaps
     from forensics.case import Case, ScanOptions
     from forensics.errors import ForensicsError
-    from forensics.sources.load import Options
+    from forensics.sources.options import Options
 
 _HOMES = {
     "Case": "forensics.case",
     "ScanOptions": "forensics.case",
-    "Options": "forensics.sources.load",
+    "Options": "forensics.sources.options",
     "ForensicsError": "forensics.errors",
     "match_gaps": "forensics.analysis.match",
 }

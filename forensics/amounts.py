@@ -28,5 +28,7 @@ def money_words(amounts: Amounts) -> str:
     parts = []
     for currency, amount in amounts.items():
         whole, dot, fraction = plain(amount).partition(".")
-        parts.append(f"{int(whole):,}{dot}{fraction} {currency}" if whole != "-0" else f"{whole}{dot}{fraction} {currency}")
+        parts.append(
+            f"{int(whole):,}{dot}{fraction} {currency}" if whole != "-0" else f"{whole}{dot}{fraction} {currency}"
+        )
     return " and ".join(parts) if parts else "nothing"

@@ -19,7 +19,8 @@ from forensics.model import Examined, Finding, Refused, Scan, Source
 from forensics.render import export, html
 from forensics.render.html import ReportMeta
 from forensics.runner import Result, Runner
-from forensics.sources.load import Loaded, Options, load_files
+from forensics.sources.load import Loaded, load_files
+from forensics.sources.options import Options
 
 T = TypeVar("T")
 
@@ -65,7 +66,9 @@ class Case:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
 
     def close(self) -> None:
@@ -75,7 +78,10 @@ class Case:
         self._runner = self._close = None
 
     def load(
-        self, paths: Sequence[Path | str], options: Options | None = None, progress: Callable[[str], None] = lambda _: None
+        self,
+        paths: Sequence[Path | str],
+        options: Options | None = None,
+        progress: Callable[[str], None] = lambda _: None,
     ) -> Loaded:
         """Load evidence; the case is made when there is none. What cannot be used is in `refused`, with its reason.
 
@@ -102,7 +108,9 @@ class Case:
         """
         life = self._reader().run("case/order_life", order_id=order_id)
         if not len(life):
-            raise UsageError(f"nothing in the case names the order {order_id!r}", "order ids are matched whole and exactly")
+            raise UsageError(
+                f"nothing in the case names the order {order_id!r}", "order ids are matched whole and exactly"
+            )
         return life
 
     def sources(self) -> tuple[Source, ...]:
@@ -144,7 +152,7 @@ class _Scanner:
         summary = duplicates.summarise(self._runner, rows, self._options.refund_confidence) if explained else None
         self._note_policies(explained)
         flow = self._ask("traffic", "requests", self._traffic)
-        modes = self._ask("keys", "payments", lambda: keys.measure_keys(self._runner))
+        modes = self._ask("keys", "payments", lambda: keys.measure_keys(self._runner, rows))
         for question, why in NOT_BUILT.items():
             self._examined.append(Examined(question, "not_examined", why))
         findings: list[Finding] = []
@@ -184,7 +192,9 @@ class _Scanner:
             self._examined.append(Examined(question, "failed", exc.message))
             return None
         if answer is None:
-            self._examined.append(Examined(question, "not_examined", "the evidence holds no rows that the question is about"))
+            self._examined.append(
+                Examined(question, "not_examined", "the evidence holds no rows that the question is about")
+            )
         else:
             self._examined.append(Examined(question, "ran", None))
         return answer

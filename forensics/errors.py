@@ -1,11 +1,11 @@
 """Everything this package raises on purpose.
 
-    ForensicsError            base; carries the one sentence and the one hint that the terminal prints
-    ├── UsageError            the call itself is wrong: exit code 2
-    ├── EvidenceError         a file, line or value could not be used: exit code 1
-    │   └── UnrecognisedError no reader knows what the file is
-    ├── CaseError             the case file cannot be opened, is of another version, or is held by another process: exit 1
-    └── QueryError            a query file is malformed or failed; a failed query is never "nothing found": exit 1
+ForensicsError            base; carries the one sentence and the one hint that the terminal prints
+├── UsageError            the call itself is wrong: exit code 2
+├── EvidenceError         a file, line or value could not be used: exit code 1
+│   └── UnrecognisedError no reader knows what the file is
+├── CaseError             the case file cannot be opened, is of another version, or is held by another process: exit 1
+└── QueryError            a query file is malformed or failed; a failed query is never "nothing found": exit 1
 """
 
 from __future__ import annotations

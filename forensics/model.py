@@ -6,7 +6,6 @@ Money is `Decimal`, times are timezone-aware UTC datetimes, durations carry thei
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -23,7 +22,7 @@ class Policy:
     base_s: float | None
     """First nominal wait of the shape, in seconds; None for a bare schedule."""
     factor: float | None
-    """Exponential: multiplier; linear: step in seconds; polynomial: exponent; else None."""
+    """Exponential: multiplier; linear: step in seconds; polynomial: exponent; fixed and none: 1 or None; else None."""
     cap_s: float | None
     """Largest nominal wait; None when no cap shows."""
     schedule_s: tuple[float, ...]
@@ -236,6 +235,8 @@ class RepeatRow:
     """Other causes and their probabilities, likeliest first."""
     kept_payment_id: str | None
     """For excess and refunded rows: the payment that stands."""
+    same_key: bool | None
+    """Whether it bears the idempotency key of the effect before it; None when either bears none."""
     provider_ref: str | None
     customer_id: str | None
     channel: str | None

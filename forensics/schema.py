@@ -91,7 +91,11 @@ PAYMENTS = Table(
         Column("currency", "VARCHAR", "ISO 4217 code; NULL when the source names none."),
         Column("status", "VARCHAR", "captured | authorised | failed | voided | refunded | pending | unknown."),
         Column("status_raw", "VARCHAR", "The source's own word."),
-        Column("kind", "VARCHAR", "charge | capture | topup | authorisation | refund | void | verification | amendment | chargeback | unknown."),
+        Column(
+            "kind",
+            "VARCHAR",
+            "charge | capture | topup | authorisation | refund | void | verification | amendment | chargeback | ...",
+        ),
         Column("kind_raw", "VARCHAR", "The source's own word."),
         Column("created_at", "TIMESTAMP", "When the row was booked, UTC.", required=True),
         Column("customer_id", "VARCHAR", "Who pays."),
@@ -115,7 +119,9 @@ REQUESTS = Table(
     "One row per line of an access log.",
     (
         *_ORIGIN,
-        Column("started_at", "TIMESTAMP", "Start of the request, UTC, even where the log stamps its end.", required=True),
+        Column(
+            "started_at", "TIMESTAMP", "Start of the request, UTC, even where the log stamps its end.", required=True
+        ),
         Column("duration_us", "BIGINT", "From start to end; NULL when the log does not say."),
         Column("hop", "VARCHAR", "Which hop wrote the line: gateway, service_a, ..."),
         Column("method", "VARCHAR", "GET, POST, ...", required=True),

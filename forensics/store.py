@@ -7,7 +7,7 @@ but the case: read-only, no files, no Python variables, configuration locked.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -32,6 +32,8 @@ def open_for_loading(path: Path, memory_limit: str | None = None) -> duckdb.Duck
         CaseError: held by another process, not a case, or written by another version.
     """
     existed = path.exists()
+    if existed:
+        _check_is_duckdb(path)
     connection = _connect(path, read_only=False, config={"python_enable_replacements": "false"})
     if existed:
         _check(connection, path)
@@ -50,6 +52,7 @@ def open_for_reading(path: Path) -> duckdb.DuckDBPyConnection:
     """
     if not path.is_file():
         raise CaseError(f"{path}: there is no such case", "make one with 'forensics load CASE FILE...'")
+    _check_is_duckdb(path)
     connection = _connect(path, read_only=True, config=_LOCKED)
     _check(connection, path)
     return connection
@@ -72,9 +75,25 @@ def quote(identifier: str) -> str:
     return '"' + identifier.replace('"', '""') + '"'
 
 
-def _connect(path: Path, *, read_only: bool, config: dict[str, str]) -> duckdb.DuckDBPyConnection:
+def _check_is_duckdb(path: Path) -> None:
+    """DuckDB itself would take a CSV by its name and read it; a case is told by its first bytes.
+
+    https://duckdb.org/docs/stable/internals/storage: the magic bytes DUCK stand after an 8-byte checksum.
+    """
     try:
-        return duckdb.connect(str(path), read_only=read_only, config=config)
+        with path.open("rb") as file:
+            head = file.read(12)
+    except OSError as exc:
+        raise CaseError(
+            f"{path}: the case cannot be opened: {exc.strerror}", "check the path and its permissions"
+        ) from exc
+    if head[8:] != b"DUCK":
+        raise CaseError(f"{path}: this is not a case file", "a case is a DuckDB file made by 'forensics load'")
+
+
+def _connect(path: Path, *, read_only: bool, config: Mapping[str, str]) -> duckdb.DuckDBPyConnection:
+    try:
+        return duckdb.connect(str(path), read_only=read_only, config=dict(config))
     except duckdb.IOException as exc:
         holder = re.search(r"PID (\d+)", str(exc))
         if "lock" in str(exc).lower():
@@ -83,9 +102,9 @@ def _connect(path: Path, *, read_only: bool, config: dict[str, str]) -> duckdb.D
                 f"{path}: the case is open in another process{who}",
                 "close it there (a notebook, a shell, another forensics), then try again",
             ) from exc
-        if "not a valid DuckDB" in str(exc):
-            raise CaseError(f"{path}: this is not a case file", "a case is a DuckDB file made by 'forensics load'") from exc
-        raise CaseError(f"{path}: the case cannot be opened: {_first_line(exc)}", "check the path and its permissions") from exc
+        raise CaseError(
+            f"{path}: the case cannot be opened: {_first_line(exc)}", "check the path and its permissions"
+        ) from exc
     except duckdb.Error as exc:
         raise CaseError(f"{path}: the case cannot be opened: {_first_line(exc)}", None) from exc
 

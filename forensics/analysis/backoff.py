@@ -18,7 +18,7 @@ from forensics.model import Policy
 Floats = NDArray[np.float64]
 SHAPES = ("none", "fixed", "linear", "exponential", "polynomial", "decorrelated", "schedule")
 JITTERS = ("none", "full", "equal", "proportional", "additive", "decorrelated")
-_PATHS = 12  # quantiles kept of a decorrelated wait; enough for a density that noise then smooths
+_PATHS = 10  # quantiles kept of a decorrelated wait; enough for a density that noise then smooths
 
 
 def nominal_wait(policy: Policy, n: int) -> float:
@@ -78,10 +78,10 @@ def segment_points(segments: Floats, count: int) -> Floats:
     low, high, weight = segments.T
     if len(segments) == 1:
         return np.asarray(low[0] + (high[0] - low[0]) * (np.arange(count) + 0.5) / count)
-    inner = (np.arange(64) + 0.5) / 64
+    inner = (np.arange(24) + 0.5) / 24
     values = (low[:, None] + (high - low)[:, None] * inner).ravel()
     order = np.argsort(values)
-    reached = np.cumsum(np.repeat(weight / 64, 64)[order])
+    reached = np.cumsum(np.repeat(weight / 24, 24)[order])
     return np.asarray(np.interp((np.arange(count) + 0.5) / count, reached, values[order]))
 
 

@@ -82,7 +82,20 @@ _ODDS: tuple[tuple[str, Callable[[Clues], bool], Factor], ...] = (
     ("published_again", lambda c: c.published_again is True, {"retry": 1.0, "manual_resend": 0.3, "else": 0.05}),
     ("half_price", lambda c: c.half_price is True, {"legitimate": 1.0, "else": 0.01}),
     ("full_price", lambda c: c.half_price is False, {"legitimate": 0.5, "else": 1.0}),
+    # Without a sign of two acts a repeat of order, amount and currency is not called lawful on its gap alone.
+    ("no_sign_of_two_acts", lambda c: not _two_acts(c), {"legitimate": 0.02, "else": 1.0}),
 )
+
+
+def _two_acts(clues: Clues) -> bool:
+    """Whether anything but the gap says that the caller meant two payments."""
+    return (
+        clues.half_price is True
+        or clues.same_call is False
+        or clues.previous_lost is False
+        or clues.published_again is True
+        or clues.attempt == 1
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,9 +21,10 @@ Ints = NDArray[np.int64]
 _ELSE_RANGE_S = 2.6e6  # something else may be spread evenly over the logarithm of the gap, up to thirty days
 _CLICK_MEDIAN_S, _CLICK_SIGMA = 0.8, 0.8  # or be a second click: nine in ten between 0.2 and 3 s
 _CLICK_SHARE = 0.5
-_LAGS_S = (0.0, 0.01, 0.02, 0.04, 0.07, 0.12, 0.2, 0.3)
+_LAGS_S = (0.0, 0.01, 0.03, 0.07, 0.15, 0.25)
 _LAG_MEAN_S = 0.1
 _TRUSTED_GAPS = 300.0  # the model of scatter is not exact, so its likelihood says ever less than it seems to
+_MOST_ELSE = 0.97
 _NOISE_PRIOR = 5.0  # gaps' worth of belief in the scatter's first weights
 _ROW_PRIOR = (9.0, 2.0)
 _FAST_ROW_PRIOR = (1.3, 8.0)
@@ -200,7 +201,7 @@ class Likelihood:
         parts = self._parts(policy, shares)
         for k in range(rounds):
             shares = self._improve(parts, shares, with_noise=k % 2 == 0)
-            if k % 3 == 1:
+            if k == 1:
                 shares = self.with_lag(policy, shares)
                 parts = self._parts(policy, shares)
         value = self._evaluate(parts, shares)[0]
@@ -283,7 +284,7 @@ def _improve_shares(
     fast_row, fast = shares.fast_after_row, shares.fast_without_row
     if parts.free_timeouts:
         fast_row, fast = _improve_fast(parts, shares, counts)
-    return Shares(min(row, 0.995), fast_row, fast, min(max(new_other, 1e-3), 0.7), shares.noise, shares.lag_s)
+    return Shares(min(row, 0.995), fast_row, fast, min(max(new_other, 1e-3), _MOST_ELSE), shares.noise, shares.lag_s)
 
 
 def _improve_fast(parts: density.Components, shares: Shares, counts: Floats) -> tuple[float, float]:

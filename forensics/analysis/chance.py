@@ -6,6 +6,8 @@ of the number of gaps for each parameter (BIC, Schwarz 1978).
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -14,27 +16,42 @@ from forensics.analysis.chain import GapTable, blurred
 Floats = NDArray[np.float64]
 
 
-def chance_score(gaps: GapTable, resolution_s: float) -> tuple[float, str]:
-    """Best penalised log-likelihood of the laws of chance, and the law's name in words."""
+@dataclass(frozen=True, slots=True, eq=False)
+class ChanceLaw:
+    """A fitted law of chance."""
+
+    name: str
+    """In words, after 'better than ... would'."""
+    density: Floats
+    """Shape (G,): per second, of each distinct gap."""
+    log_likelihood: float
+    score: float
+    """Log-likelihood less the price of the parameters."""
+
+
+def chance_law(gaps: GapTable, resolution_s: float, shares: Floats | None = None) -> ChanceLaw:
+    """The law of chance with the best penalised log-likelihood; `shares`, shape (M, L), weights each gap (None: 1)."""
     inside = gaps.index >= 0
-    weight = np.bincount(
-        gaps.index[inside], np.repeat(gaps.count, inside.sum(axis=1)), minlength=len(gaps.values_s)
-    )
+    each = np.broadcast_to(gaps.count[:, None], gaps.index.shape)[inside]
+    if shares is not None:
+        each = each * shares[inside]
+    weight = np.bincount(gaps.index[inside], each, minlength=len(gaps.values_s)).astype(np.float64)
     places = gaps.values_s
-    cost = 0.5 * np.log(max(gaps.total, 2.0))
+    cost = 0.5 * float(np.log(max(gaps.total, 2.0)))
     laws = (
-        (_with_else(_exponential(places, weight, resolution_s), weight, gaps.other) - 2 * cost, "unrelated events"),
-        (_with_else(_uniform(places, weight, resolution_s), weight, gaps.other) - 2 * cost, "gaps spread evenly"),
-        (_lognormals(places, weight, gaps.other, 1, resolution_s) - 3 * cost, "one broad hump"),
-        (_lognormals(places, weight, gaps.other, 2, resolution_s) - 6 * cost, "two broad humps"),
+        ("unrelated events", 2, _with_else(_exponential(places, weight, resolution_s), weight, gaps.other)),
+        ("gaps spread evenly", 2, _with_else(_uniform(places, weight, resolution_s), weight, gaps.other)),
+        ("one broad hump", 3, _lognormals(places, weight, gaps.other, 1, resolution_s)),
+        ("two broad humps", 6, _lognormals(places, weight, gaps.other, 2, resolution_s)),
     )
-    return max(laws)
+    scored = [ChanceLaw(name, d, float(np.log(d) @ weight), float(np.log(d) @ weight) - k * cost) for name, k, d in laws]
+    return max(scored, key=lambda law: law.score)
 
 
-def _with_else(law: Floats, weight: Floats, other: Floats) -> float:
+def _with_else(law: Floats, weight: Floats, other: Floats) -> Floats:
     shares = np.array([0.001, 0.03, 0.1, 0.2, 0.35, 0.6, 1.0])[:, None]
-    mixed = (1 - shares) * law + shares * other
-    return float((np.log(np.maximum(mixed, 1e-300)) @ weight).max())
+    mixed = np.maximum((1 - shares) * law + shares * other, 1e-300)
+    return np.asarray(mixed[int((np.log(mixed) @ weight).argmax())])
 
 
 def _exponential(places: Floats, weight: Floats, resolution_s: float) -> Floats:
@@ -56,7 +73,7 @@ def _uniform(places: Floats, weight: Floats, resolution_s: float) -> Floats:
     return max(laws, key=lambda law: float(np.log(np.maximum(law, 1e-6 / (places + 1))) @ weight))
 
 
-def _lognormals(places: Floats, weight: Floats, other: Floats, humps: int, resolution_s: float) -> float:
+def _lognormals(places: Floats, weight: Floats, other: Floats, humps: int, resolution_s: float) -> Floats:
     """EM for log-normal humps with something else beside them; sigma at least a fifth: narrower humps are schedules."""
     logs = np.log(places + resolution_s / 2 + 1e-3)
     order = np.argsort(logs)
@@ -77,7 +94,7 @@ def _lognormals(places: Floats, weight: Floats, other: Floats, humps: int, resol
         centre = resp @ logs / mass
         sigma = np.maximum(np.sqrt((resp * (logs - centre[:, None]) ** 2).sum(axis=1) / mass), 0.2)
         share, rest = mass / weight.sum(), max(1e-3, 1 - float(mass.sum() / weight.sum()))
-    return float(np.log(total) @ weight)
+    return total
 
 
 def _lognormal(gaps_s: Floats, centre: float, sigma: float) -> Floats:

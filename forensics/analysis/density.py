@@ -26,7 +26,7 @@ _POINTS = {  # equally likely points of mean 0 and variance 1
     2: (-1.3416, -0.4472, 0.4472, 1.3416),
     3: (-1.2247, 0.0, 1.2247),
 }
-_PIECES = 8  # pieces of a decorrelated wait
+_PIECES = 6  # pieces of a decorrelated wait
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -43,12 +43,23 @@ def gap_rows(groups: Sequence[Sequence[int]], resolution_us: int) -> GapRows:
     return GapRows(laid, np.repeat(np.arange(len(lengths)), rows_per_group), lengths, resolution_us / 1e6)
 
 
+def grain_us(groups: Sequence[Sequence[int]]) -> int:
+    """The power of ten, at most a tenth of a second, that divides every gap: numbers typed by hand are that coarse."""
+    grain = 100_000
+    for gap in joined.from_iterable(groups):
+        while grain > 1 and gap % grain:
+            grain //= 10
+        if grain == 1:
+            break
+    return grain
+
+
 def thinned(rows: GapRows, most: int) -> Ints:
-    """At most `most` rows, evenly spaced in the given order."""
+    """At most `most` rows, the same ones on every run; drawn, not spaced, since evidence may have a period."""
     total = len(rows.gaps_us)
     if total <= most:
         return rows.gaps_us
-    return rows.gaps_us[np.arange(most) * total // most]
+    return rows.gaps_us[np.sort(np.random.default_rng(total).choice(total, most, replace=False))]
 
 
 def table_of(gaps_us: Ints, resolution_s: float, relative: float = 0.0) -> GapTable:

@@ -18,9 +18,10 @@ from forensics.analysis import chain, density, noise
 from forensics.analysis import gaps as gap_arrays
 from forensics.analysis.backoff import with_schedule
 from forensics.analysis.catalogue import entries_that_fit
-from forensics.analysis.chance import chance_score
+from forensics.analysis.chance import ChanceLaw, chance_law
 from forensics.analysis.chain import Fitted
 from forensics.analysis.curve import DensityCurve, density_curve, gap_densities, gap_probability
+from forensics.analysis.priors import policy_prior
 from forensics.analysis.refine import posterior
 from forensics.analysis.search import PolicySearch
 from forensics.analysis.words import doubts, policy_words
@@ -33,7 +34,7 @@ TIED_NATS = 3.0
 _MOST_RANKED = 8
 _RANKED_NATS = 12.0
 _FEWEST_GAPS = 2
-_CHANCE_MARGIN_NATS = 3.0
+_CHANCE_MARGIN_NATS, _HANDFUL_MARGIN_NATS = 8.0, 3.0
 _FEWEST_EXPLAINED = 0.15
 _CHUNK_ROWS = 20_000
 
@@ -55,18 +56,18 @@ def match_gaps(
     count = sum(map(len, groups))
     if count < _FEWEST_GAPS:
         return _nameless(groups, count, f"{count} gap{'' if count == 1 else 's'} cannot show a schedule")
-    rows = gap_arrays.gap_rows(groups, max(1, resolution_us))
+    rows = gap_arrays.gap_rows(groups, max(1, resolution_us, gap_arrays.grain_us(groups)))
     search = PolicySearch(rows, timeout_s, catalogue)
     found = search.run()
-    chance, law = chance_score(search.gaps, rows.resolution_s)
-    if not found or posterior(found[0]) < chance + _needed(count):
-        return _nameless(groups, count, f"no retry schedule explains the gaps better than {law} would")
+    law = chance_law(search.gaps, rows.resolution_s)
+    if not found or _gain(search, found[0], law) < _needed(count):
+        return _nameless(groups, count, f"no retry schedule explains the gaps better than {law.name} would")
     fits = [_fit_record(search, f) for f in found[:_MOST_RANKED]]
     elses = _else_probabilities(rows, found[0], search)
     explained = 1 - float(elses.mean())
     if explained < _FEWEST_EXPLAINED:
         return _nameless(groups, count, f"the best schedule would explain only {explained:.0%} of the gaps")
-    ranked = _ranked(found, fits, (chance, count), catalogue, timeout_s is not None)
+    ranked = _ranked(found, fits, count, catalogue, timeout_s is not None)
     kept = fits[: len(ranked)]
     why = f"{policy_words(ranked[0].policy)} explain{_s(ranked[0].policy)} {explained:.0%} of {count} gaps"
     return MatchResult(
@@ -82,9 +83,22 @@ def match_gaps(
     )
 
 
+def _gain(search: PolicySearch, fitted: Fitted, law: ChanceLaw) -> float:
+    """Nats that the policy, its prior included, adds to the law of chance where that law, or one fitted to what the
+    policy leaves over, is what else may make a gap."""
+    rest = chance_law(search.gaps, search.resolution_s, search.fine.expected(fitted).other + 0.01)
+    found = []
+    for other in (law.density, 0.5 * (law.density + rest.density), rest.density):
+        likelihood = chain.Likelihood(
+            replace(search.gaps, other=other), search.fine.table, search.fine.attempts
+        )
+        found.append(likelihood.fit(fitted.policy, replace(fitted.shares, other=0.3), 6).log_likelihood)
+    return max(found) - law.log_likelihood + policy_prior(fitted.policy)
+
+
 def _needed(gaps: int) -> float:
     """How far a policy must beat chance; a handful of gaps can show no more than that it is possible."""
-    return _CHANCE_MARGIN_NATS if gaps >= 8 else -3.0
+    return _CHANCE_MARGIN_NATS if gaps >= 6 else _HANDFUL_MARGIN_NATS
 
 
 def _s(policy: Policy) -> str:
@@ -134,6 +148,8 @@ def _written_out(policy: Policy, expected: Floats, groups: float) -> Policy:
     full = with_schedule(replace(policy, max_attempts=attempts), attempts - 1)
     if policy.shape == "schedule":
         return replace(full, schedule_s=tuple(round(w, 3) for w in policy.schedule_s[: attempts - 1]))
+    if policy.shape in ("none", "fixed"):
+        return replace(full, factor=1.0)
     biggest = max(full.schedule_s) * (3 if policy.shape == "decorrelated" else 1)
     return full if full.cap_s is None or full.cap_s <= biggest * 1.001 else replace(full, cap_s=None)
 
@@ -141,15 +157,14 @@ def _written_out(policy: Policy, expected: Floats, groups: float) -> Policy:
 def _ranked(
     found: Sequence[Fitted],
     fits: Sequence[GapFit],
-    against: tuple[float, int],
+    gaps: int,
     catalogue: Sequence[CatalogueEntry],
     timeout_given: bool,
 ) -> tuple[RankedPolicy, ...]:
-    """Candidates close to the strongest; `against` is the score of chance and the number of gaps."""
-    chance, gaps = against
+    """Candidates close to the strongest; `gaps` is the number of gaps."""
     values = np.array([posterior(f) for f in found])
     weight = np.exp(values - values.max())
-    weight /= weight.sum() + np.exp(min(0.0, chance - values.max()))
+    weight /= weight.sum()
     close = [k for k in range(len(fits)) if values[k] >= values[0] - _RANKED_NATS]
     tied = [k for k in close[1:] if values[k] >= values[0] - TIED_NATS]
     return tuple(

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from forensics.analysis.backoff import jitter_bounds, waits
 from forensics.analysis.chain import Fitted, Likelihood, Shares
-from forensics.analysis.priors import COMMON_S, TIMEOUTS_S, USUAL_S, near_round, policy_prior
+from forensics.analysis.priors import CAPS_S, COMMON_S, TIMEOUTS_S, USUAL_S, near_round, policy_prior
 from forensics.model import Policy
 
 _AMOUNTS = (0.1, 0.2, 0.25, 0.3, 0.5, 1.0, 2.0, 5.0, 10.0)
@@ -115,7 +115,7 @@ def capped(likelihood: Likelihood, fitted: Fitted) -> Fitted:
     free = waits(replace(policy, cap_s=None), likelihood.attempts - 1)
     reach = free[-1] * (3.0 if policy.shape == "decorrelated" else 1.0)
     best, value = policy, value_of(likelihood, policy, fitted.shares)
-    for cap in (c for c in (*COMMON_S, *USUAL_S) if free[0] * 1.2 < c < reach * 0.98):
+    for cap in (c for c in CAPS_S if free[0] * 1.2 < c < reach * 0.98):
         tried = replace(policy, cap_s=float(cap))
         score = value_of(likelihood, tried, fitted.shares)
         if score > value:

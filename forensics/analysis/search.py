@@ -42,8 +42,9 @@ class PolicySearch:
         rough = _ordered(self._first_refinement(f) for f in fine[:_REFINED])
         rough = _ordered([*rough, *self._relatives(rough)])
         better = _ordered(canonical(self.coarse, self.fine, f, self.timeout_s) for f in rough[:_CANONICAL])
-        done = _ordered([*(_plain(self._last_refinement(f)) for f in better[:_FINISHED]), *better, *fine])
-        return _distinct(_ordered([*done, *self._neighbours(done[0])])) if done else []
+        done = _ordered([*(self._last_refinement(f) for f in better[:_FINISHED]), *better, *fine])
+        pool = [*done, *self._neighbours(done[0])] if done else []
+        return _distinct(_ordered(_plain(f) for f in pool))
 
     def _relatives(self, rough: Sequence[Fitted]) -> list[Fitted]:
         """Other families around the best fits: their timeout and mean first wait, or their schedule as a formula."""
@@ -92,12 +93,15 @@ class PolicySearch:
             return self.coarse.score(bare, self.start)
 
         best = value(places)
-        for _ in range(2):
+        for _ in range(4):
+            tried = [sorted(places)]
             for k in range(len(places)):
-                for option in options:
-                    plan = [*places[:k], option, *places[k + 1 :]]
-                    if (score := value(plan)) > best + 1e-6:
-                        places, best = plan, score
+                tried += [[*places[:k], option, *places[k + 1 :]] for option in options]
+                tried.append([*places[:k], *places[k + 1 :], places[k]])
+            score, plan = max((value(t), t) for t in tried)
+            if score <= best + 1e-6:
+                break
+            places, best = plan, score
         return proposals.schedules(places, self.timeout_s)
 
     def _positions(self) -> list[float]:
@@ -196,14 +200,14 @@ def _ordered(fitted: Iterable[Fitted]) -> list[Fitted]:
 
 
 def _plain(fitted: Fitted) -> Fitted:
-    """Waits too short to show are no waits."""
+    """Waits too short to show are no waits: of the families left with none, the plainest says so."""
     p = fitted.policy
-    if p.shape in ("none", "schedule") or p.first_wait_s is not None or (p.base_s or 0.0) > 0.012:
+    if p.shape in ("none", "schedule", "decorrelated") or p.first_wait_s is not None or (p.base_s or 0.0) > 0.012:
         return fitted
-    if p.shape not in ("fixed",) and p.jitter != "additive":
-        none = replace(p, shape="none", base_s=0.0, factor=None, cap_s=None, jitter="none", jitter_amount=None)
-        return replace(fitted, policy=none)
-    return fitted
+    if p.jitter == "additive" or (p.shape == "linear" and (p.factor or 0.0) > 0.012):
+        return fitted
+    none = Policy("none", 0.0, None, None, (), "none", None, p.timeout_s, None)
+    return replace(fitted, policy=none)
 
 
 def _distinct(fitted: Sequence[Fitted]) -> list[Fitted]:

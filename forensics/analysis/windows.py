@@ -1,9 +1,9 @@
 """Find the incident in counts over time, and the stretch before it to compare with.
 
 The series are cut where their rates change (optimal partitioning of Poisson counts by dynamic programming; Jackson et
-al. 2005, doi 10.1109/LSP.2001.838216), the variance being scaled by what neighbouring bins show. The incident is the
-piece that stands out most against the time before it, with the neighbours that are like it; a recovery tail, whose
-rate has fallen, stays out.
+al. 2005, doi 10.1109/LSP.2001.838216), the variance being scaled by what neighbouring bins show. The incident lies
+between the cut where rates jump up most and the one where they fall back most, each judged against the time right
+beside it: a day is not an incident because the night before it was quiet, and a recovery tail stays out.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-_LIKE_SHARE = 0.6
-_LEAST_GAIN = 12.0
+_LEAST_GAIN = 10.0
+_BESIDE_SHARE = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,20 +41,20 @@ def find_windows(series: Sequence[Sequence[int]]) -> Windows:
     spread = _dispersion(counts)
     cuts = _partition(counts, spread)
     totals = np.concatenate([np.zeros((counts.shape[0], 1)), np.cumsum(counts, axis=1)], axis=1)
-    pieces = list(zip(cuts, cuts[1:], strict=False))
-    best, gain = None, _LEAST_GAIN
-    for k, (start, end) in enumerate(pieces):
-        if k == 0:
-            continue
-        before = (max(0, start - max(end - start, bins // 20)), start)
-        value = _stands_out(totals, before, (start, end)) / spread
-        if value > gain:
-            best, gain = k, value
+    beside = max(2, bins // _BESIDE_SHARE)
+    best: tuple[int, int] | None = None
+    gain = _LEAST_GAIN * spread
+    for k, start in enumerate(cuts[1:-1], 1):
+        for end in cuts[k + 1 :]:
+            reach = min(beside, end - start)
+            up = _step(totals, (max(0, start - beside), start), (start, start + reach))
+            down = _step(totals, (end, min(bins, end + beside)), (end - reach, end)) if end < bins else 0.0
+            if up > _LEAST_GAIN * spread / 2 and up + down > gain:
+                best, gain = (start, end), up + down
     if best is None:
         return Windows((0, bins // 2), (bins // 2, bins), found=False)
-    start, end = _with_neighbours(totals, pieces, best)
-    length = end - start
-    return Windows((max(0, start - length), start), (start, end), found=True)
+    start, end = best
+    return Windows((max(0, start - (end - start)), start), (start, end), found=True)
 
 
 def _dispersion(counts: Floats) -> float:
@@ -65,15 +65,15 @@ def _dispersion(counts: Floats) -> float:
     if seen.sum() < 8:
         return 1.0
     ratio = (right[seen] - left[seen]) ** 2 / (left[seen] + right[seen])
-    # The median of a chi-square with one degree of freedom is 0.455; the median is not moved by the steps themselves.
-    return float(max(1.0, np.median(ratio) / 0.455))
+    # For Poisson counts (a - b)^2 / (a + b) has mean 1 whatever their size; steps between pieces are few.
+    return float(max(1.0, ratio.mean()))
 
 
 def _partition(counts: Floats, spread: float) -> list[int]:
     """Edges of the pieces of equal rates, from 0 to the number of bins."""
     rows, bins = counts.shape
     totals = np.concatenate([np.zeros((rows, 1)), np.cumsum(counts, axis=1)], axis=1)
-    penalty = 1.5 * (rows + 1) * np.log(bins) * spread
+    penalty = (rows + 1) * np.log(bins) * spread
     best = np.full(bins + 1, np.inf)
     best[0] = -penalty
     last = np.zeros(bins + 1, dtype=np.int64)
@@ -91,31 +91,17 @@ def _partition(counts: Floats, spread: float) -> list[int]:
     return edges[::-1]
 
 
-def _stands_out(totals: Floats, before: tuple[int, int], piece: tuple[int, int]) -> float:
-    """Log-likelihood ratio of the piece having its own, higher rates, over the series that rose."""
-    n0 = totals[:, before[1]] - totals[:, before[0]]
-    n1 = totals[:, piece[1]] - totals[:, piece[0]]
-    t0, t1 = before[1] - before[0], piece[1] - piece[0]
-    common = (n0 + n1) / (t0 + t1)
-    rose = n1 / t1 > n0 / t0
+def _step(totals: Floats, low: tuple[int, int], high: tuple[int, int]) -> float:
+    """Log-likelihood ratio of two neighbouring ranges having rates of their own, over the series higher in `high`."""
+    n0 = totals[:, low[1]] - totals[:, low[0]]
+    n1 = totals[:, high[1]] - totals[:, high[0]]
+    t0, t1 = low[1] - low[0], high[1] - high[0]
+    if t0 <= 0 or t1 <= 0:
+        return 0.0
+    common = np.maximum((n0 + n1) / (t0 + t1), 1e-12)
+    higher = n1 / t1 > n0 / t0
 
-    def log_rate(n: Floats, t: int) -> Floats:
-        return np.where(n > 0, n * np.log(np.maximum(n, 1e-9) / t / np.maximum(common, 1e-12)), 0.0)
+    def against(n: Floats, t: int) -> Floats:
+        return np.where(n > 0, n * np.log(np.maximum(n, 1e-9) / t / common), 0.0)
 
-    return float(np.sum(np.where(rose, log_rate(n0, t0) + log_rate(n1, t1), 0.0)))
-
-
-def _with_neighbours(totals: Floats, pieces: Sequence[tuple[int, int]], best: int) -> tuple[int, int]:
-    """The piece and the adjacent ones whose total rate is nearly as far above the time before."""
-
-    def rate(start: int, end: int) -> float:
-        return float((totals[:, end] - totals[:, start]).sum() / (end - start))
-
-    floor = rate(*pieces[0]) if best else 0.0
-    need = floor + _LIKE_SHARE * (rate(*pieces[best]) - floor)
-    low = high = best
-    while low > 1 and rate(*pieces[low - 1]) >= need:
-        low -= 1
-    while high + 1 < len(pieces) and rate(*pieces[high + 1]) >= need:
-        high += 1
-    return pieces[low][0], pieces[high][1]
+    return float(np.sum(np.where(higher, against(n0, t0) + against(n1, t1), 0.0)))

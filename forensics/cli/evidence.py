@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Callable, Sequence
-from datetime import datetime
+from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -16,11 +15,11 @@ from forensics import __version__
 from forensics.case import Case, ScanOptions, write_reports
 from forensics.cli import printable, say_error
 from forensics.cli.options import evidence_options, options_from, scan_options, scan_options_from
-from forensics.errors import EvidenceError, ExitCode
-from forensics.model import Scan
+from forensics.errors import ExitCode
 from forensics.render import terminal
 from forensics.render.html import ReportMeta
-from forensics.sources.load import Loaded, Options
+from forensics.sources.load import Loaded
+from forensics.sources.options import Options
 
 
 def say(text: str) -> None:
@@ -30,7 +29,9 @@ def say(text: str) -> None:
 
 @click.command()
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--out", type=click.Path(path_type=Path), help="Folder to write to.  [default: reports/<first file's folder>]")
+@click.option(
+    "--out", type=click.Path(path_type=Path), help="Folder to write to.  [default: reports/<first file's folder>]"
+)
 @evidence_options
 @scan_options
 def investigate(files: tuple[Path, ...], out: Path | None, **given: Any) -> None:
@@ -41,11 +42,7 @@ def investigate(files: tuple[Path, ...], out: Path | None, **given: Any) -> None
 
 
 def run_investigation(files: Sequence[Path], folder: Path, options: Options, questions: ScanOptions) -> int:
-    """Investigate files into a folder; the exit code says whether every file could be used.
-
-    Raises:
-        EvidenceError: no file could be used.
-    """
+    """Investigate files into a folder; the exit code says whether every file could be used."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "case.duckdb"
     path.unlink(missing_ok=True)
@@ -56,7 +53,7 @@ def run_investigation(files: Sequence[Path], folder: Path, options: Options, que
         if not loaded.sources:
             case.close()
             path.unlink(missing_ok=True)
-            raise EvidenceError("none of the files could be used, so there is nothing to investigate", "see the errors above")
+            return ExitCode.EVIDENCE
         say("asking the questions")
         scan = case.scan(questions, loaded.refused)
     meta = ReportMeta(__version__, shlex.join(["forensics", *sys.argv[1:]]), f"Incident report: {folder.name}")
@@ -66,11 +63,19 @@ def run_investigation(files: Sequence[Path], folder: Path, options: Options, que
 
 
 @click.command()
-@click.option("--out", type=click.Path(path_type=Path), default=Path("reports/demo"), show_default=True, help="Folder to write to.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    default=Path("reports/demo"),
+    show_default=True,
+    help="Folder to write to.",
+)
 def demo(out: Path) -> None:
     """Investigate the example incident and say where the report is."""
     evidence = examples_root() / "lost-replies"
-    sys.exit(run_investigation(sorted(p for p in evidence.iterdir() if p.suffix in (".csv", ".log")), out, Options(), ScanOptions()))
+    sys.exit(
+        run_investigation(sorted(p for p in evidence.iterdir() if p.name != "truth.csv"), out, Options(), ScanOptions())
+    )
 
 
 def examples_root() -> Path:
@@ -110,9 +115,6 @@ def sources(case: Path) -> None:
             click.echo(printable(terminal.render_source(source)))
             examples = [r for r in opened.query("case/rejects").records() if r["source_id"] == source.source_id]
             for row in examples[:3]:
-                click.echo(printable(f"    rejected line {row['line_no']}: {row['reason']}: {(row['text'] or '')[:120]}"))
-
-
-Window = tuple[datetime, datetime]
-Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
-__all__ = ["Scan", "demo", "investigate", "load", "sources"]
+                click.echo(
+                    printable(f"    rejected line {row['line_no']}: {row['reason']}: {(row['text'] or '')[:120]}")
+                )

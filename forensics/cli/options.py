@@ -12,7 +12,7 @@ from forensics import schema
 from forensics.case import ScanOptions
 from forensics.detect.duplicates import REFUND_PROBABILITY
 from forensics.errors import UsageError
-from forensics.sources.load import Options
+from forensics.sources.options import Options
 
 Command = Callable[..., Any]
 
@@ -33,18 +33,30 @@ evidence_options = _stack(
         type=click.Choice([t.name for t in schema.EVIDENCE_TABLES]),
         help="What the files are.  [default: recognised]",
     ),
-    click.option("--map", "mapping", multiple=True, metavar="COLUMN=HEADING", help="Which column is which, e.g. order_id=주문번호."),
+    click.option(
+        "--map",
+        "mapping",
+        multiple=True,
+        metavar="COLUMN=HEADING",
+        help="Which column is which, e.g. order_id=주문번호.",
+    ),
     click.option("--zone", help="Zone of times without an offset, e.g. Asia/Seoul."),
     click.option("--log-format", help="nginx log_format or Apache LogFormat string of the logs."),
     click.option("--unit", type=click.Choice(["minor", "major"]), help="Whether amounts are in minor units (cents)."),
     click.option("--currency", help="ISO 4217 code for tables that name none."),
-    click.option("--status", multiple=True, metavar="WORD=STATUS", help="What a status word means, e.g. PAID_PARTIAL=captured."),
+    click.option(
+        "--status", multiple=True, metavar="WORD=STATUS", help="What a status word means, e.g. PAID_PARTIAL=captured."
+    ),
 )
 
 scan_options = _stack(
-    click.option("--incident", metavar="START/END", help="Window under suspicion, ISO 8601; UTC unless it says otherwise."),
+    click.option(
+        "--incident", metavar="START/END", help="Window under suspicion, ISO 8601; UTC unless it says otherwise."
+    ),
     click.option("--baseline", metavar="START/END", help="Window to compare it with."),
-    click.option("--timeout", "timeout_s", type=click.FloatRange(min=0), help="The client's timeout in seconds, if known."),
+    click.option(
+        "--timeout", "timeout_s", type=click.FloatRange(min=0), help="The client's timeout in seconds, if known."
+    ),
     click.option(
         "--refund-confidence",
         type=click.FloatRange(0, 1),

@@ -14,7 +14,9 @@ from forensics.render import terminal
 @click.command()
 @click.argument("gaps", nargs=-1, required=True)
 @click.option("--timeout", "timeout_s", type=click.FloatRange(min=0), help="The client's timeout in seconds, if known.")
-@click.option("--resolution", type=click.FloatRange(min=0), default=0.001, show_default=True, help="Step of the clock in seconds.")
+@click.option(
+    "--resolution", type=click.FloatRange(min=0), default=0.001, show_default=True, help="Step of the clock in seconds."
+)
 def match(gaps: tuple[str, ...], timeout_s: float | None, resolution: float) -> None:
     """Name the retry policies that make such gaps.
 
@@ -23,7 +25,10 @@ def match(gaps: tuple[str, ...], timeout_s: float | None, resolution: float) -> 
     """
     groups = [[_micros(gap) for gap in group.split(",") if gap.strip()] for group in gaps]
     found = match_gaps(
-        [g for g in groups if g], resolution_us=max(1, round(resolution * 1e6)), timeout_s=timeout_s, catalogue=load_catalogue()
+        [g for g in groups if g],
+        resolution_us=max(1, round(resolution * 1e6)),
+        timeout_s=timeout_s,
+        catalogue=load_catalogue(),
     )
     click.echo(printable(terminal.render_match(found, [gap / 1e6 for group in groups for gap in group])))
 
@@ -34,7 +39,9 @@ def _micros(text: str) -> int:
     except ValueError:
         seconds = -1.0
     if not 0 <= seconds < 1e9:
-        raise UsageError(f"gap {text!r}: expected a number of seconds, zero or more", "for example: forensics match 4.0 5.1 7.2")
+        raise UsageError(
+            f"gap {text!r}: expected a number of seconds, zero or more", "for example: forensics match 4.0 5.1 7.2"
+        )
     return round(seconds * 1e6)
 
 

@@ -51,7 +51,14 @@ def report(case: Path, out: Path, **given: Any) -> None:
 @click.argument("case", type=click.Path(path_type=Path))
 @click.argument("name")
 @click.option("--set", "values", multiple=True, metavar="NAME=VALUE", help="A parameter of the query.")
-@click.option("--format", "form", type=click.Choice(tabular.FORMATS), default="table", show_default=True, help="Form of the answer.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(tabular.FORMATS),
+    default="table",
+    show_default=True,
+    help="Form of the answer.",
+)
 def query(case: Path, name: str, values: tuple[str, ...], form: str) -> None:
     """Run one query of the packs."""
     with Case.open(case) as opened:
@@ -80,7 +87,14 @@ def queries(name: str | None, dialect: str | None) -> None:
 @click.command()
 @click.argument("case", type=click.Path(path_type=Path))
 @click.argument("order_id")
-@click.option("--format", "form", type=click.Choice(tabular.FORMATS), default="table", show_default=True, help="Form of the answer.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(tabular.FORMATS),
+    default="table",
+    show_default=True,
+    help="Form of the answer.",
+)
 def order(case: Path, order_id: str, form: str) -> None:
     """Show one order's life in time order."""
     with Case.open(case) as opened:

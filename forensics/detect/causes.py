@@ -23,8 +23,12 @@ from forensics.runner import Runner
 _LONGEST_GAP_US = 12 * 3600 * 1_000_000
 _POLICY_WEIGHT = 0.92
 _BROAD_PER_S = 1 / 7200
+_UNTIED = 0.9
 _BINS = 60
 _CURVE_POINTS = 480
+
+TIES = frozenset(("attempt_above_one", "same_call", "previous_lost", "by_hand", "in_block", "redelivered"))
+"""Clues that tie a repeat to the effect before it, beyond order and amount."""
 
 CLUE_WORDS: Mapping[str, str] = {
     "attempt_above_one": "its request says that it is not the first attempt",
@@ -41,6 +45,7 @@ CLUE_WORDS: Mapping[str, str] = {
     "published_again": "another message about the same order came before it",
     "half_price": "the amount is half of a usual price",
     "full_price": "",
+    "no_sign_of_two_acts": "",
     "not_in_block": "",
     "no_broker": "",
 }
@@ -66,7 +71,11 @@ def explain(runner: Runner, judged: Sequence[Judged], resolution_us: int, timeou
     """
     clues = collect_clues(runner, judged, resolution_us)
     groups = comparable_gaps(judged, clues)
-    match = match_gaps(groups, resolution_us=resolution_us, timeout_s=timeout_s, catalogue=load_catalogue()) if groups else None
+    match = (
+        match_gaps(groups, resolution_us=resolution_us, timeout_s=timeout_s, catalogue=load_catalogue())
+        if groups
+        else None
+    )
     named = match is not None and match.verdict == "named"
     verdicts = _verdicts(clues, match if named else None)
     text = policy_words(match.ranked[0].policy) if match and named else None
@@ -84,7 +93,12 @@ def comparable_gaps(judged: Sequence[Judged], clues: Mapping[Where, Clues]) -> l
     chain: list[int] = []
     for item in judged:
         mine = clues.get(_where(item))
-        fits = mine is not None and item.gap_us is not None and not _speaks_against_retry(mine) and item.gap_us <= _LONGEST_GAP_US
+        fits = (
+            mine is not None
+            and item.gap_us is not None
+            and not _speaks_against_retry(mine)
+            and item.gap_us <= _LONGEST_GAP_US
+        )
         if item.role in ("kept", "legitimate") or (mine is not None and not fits):
             if chain:
                 groups.append(chain)
@@ -114,10 +128,10 @@ def _verdicts(clues: Mapping[Where, Clues], match: MatchResult | None) -> dict[W
     if match is None:
         filled = [clues[p] for p in places]
     else:
-        fitted = gap_densities(match.fits[0], [round(clues[p].gap_s * 1e6) for p in places]) if places else []
+        densities = [float(d) for d in gap_densities(match.fits[0], [round(clues[p].gap_s * 1e6) for p in places])]
         filled = [
-            with_density(clues[p], _POLICY_WEIGHT * float(d) + (1 - _POLICY_WEIGHT) * _BROAD_PER_S)
-            for p, d in zip(places, fitted, strict=True)
+            with_density(clues[p], _POLICY_WEIGHT * d + (1 - _POLICY_WEIGHT) * _BROAD_PER_S)
+            for p, d in zip(places, densities, strict=True)
         ]
     return dict(zip(places, causes.judge(filled), strict=True))
 
@@ -125,7 +139,8 @@ def _verdicts(clues: Mapping[Where, Clues], match: MatchResult | None) -> dict[W
 def _row(item: Judged, verdict: Verdict | None, policy: str | None) -> RepeatRow:
     row, role, why = item.row, item.role, item.why
     cause: str | None = None
-    confidence, lawful, alternatives = (1.0 if item.beyond_doubt else 0.7), 0.0, ()
+    confidence, lawful = (1.0 if item.beyond_doubt else 0.7), 0.0
+    alternatives: tuple[tuple[str, float], ...] = ()
     if verdict is not None:
         cause, confidence = verdict.cause, verdict.confidence
         lawful = dict(verdict.probabilities)["legitimate"]
@@ -151,15 +166,34 @@ def _row(item: Judged, verdict: Verdict | None, policy: str | None) -> RepeatRow
         cause=cause if role in ("excess", "refunded") else None,
         policy=policy if cause == "retry" else None,
         confidence=round(confidence, 4),
-        excess_probability=round(1 - lawful, 4) if role in ("excess", "refunded") else None,
+        excess_probability=_excess_probability(item, verdict, policy, lawful)
+        if role in ("excess", "refunded")
+        else None,
         alternatives=alternatives,
-        kept_payment_id=(item.kept.payment_id or item.kept.provider_ref) if item.kept and role != "legitimate" else None,
+        kept_payment_id=(item.kept.payment_id or item.kept.provider_ref)
+        if item.kept and role != "legitimate"
+        else None,
+        same_key=_same_key(item),
         provider_ref=row.provider_ref,
         customer_id=row.customer_id,
         channel=row.channel,
         source_id=row.source_id,
         line_no=row.line_no,
     )
+
+
+def _excess_probability(item: Judged, verdict: Verdict | None, policy: str | None, lawful: float) -> float:
+    """That money moved once too often: capped where nothing but order and amount ties the two effects."""
+    sure = 1 - lawful
+    same_instrument = bool(item.row.instrument and item.previous and item.row.instrument == item.previous.instrument)
+    by_policy = policy is not None and verdict is not None and verdict.cause == "retry" and verdict.confidence >= 0.9
+    tied = item.beyond_doubt or same_instrument or by_policy or (verdict is not None and TIES & set(verdict.clues))
+    return round(sure if tied else min(sure, _UNTIED), 4)
+
+
+def _same_key(item: Judged) -> bool | None:
+    mine, theirs = item.row.idempotency_key, item.previous.idempotency_key if item.previous else None
+    return mine == theirs if mine and theirs else None
 
 
 def _policies(match: MatchResult | None, judged: Sequence[Judged]) -> tuple[CohortPolicy, ...]:

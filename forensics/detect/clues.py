@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
+from itertools import pairwise
 from typing import Any
 
 from forensics.analysis.causes import Clues
@@ -173,7 +174,7 @@ def _rerun(block: Sequence[Judged]) -> set[Where]:
     middle = gaps[len(gaps) // 2]
     near = [j for j in block if abs((j.gap_us or 0) - middle) <= 0.35 * middle]
     firsts = [j.previous.created_at for j in near if j.previous]
-    steps = list(zip(firsts, firsts[1:], strict=False))
+    steps = list(pairwise(firsts))
     kept_order = sum(a <= b for a, b in steps)
     if len(near) < _BLOCK_FEWEST or kept_order < 0.8 * len(steps):
         return set()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 
 from forensics.amounts import money_words
@@ -18,7 +18,7 @@ from forensics.model import (
 from forensics.runner import Runner
 
 REFUND_PROBABILITY = 0.95
-"""Default of --refund-confidence: at most one in twenty of the listed payments may be wrong before a person checks it."""
+"""Default of --refund-confidence: at most one in twenty of the listed payments may be wrong before a person checks."""
 EVIDENCE_CAP = 200
 
 
@@ -78,13 +78,8 @@ def evidence_of(rows: Sequence[RepeatRow]) -> tuple[EvidenceRow, ...]:
 
 def find_duplicates(summary: PaymentsSummary, rows: Sequence[RepeatRow]) -> tuple[Finding, ...]:
     """What the ledger says: excess, rows recorded twice, rows without an order, statuses no one can read."""
-    makers: tuple[Callable[[PaymentsSummary, Sequence[RepeatRow]], Finding | None], ...] = (
-        _excess,
-        _recorded_twice,
-        _without_order,
-        _unknown_status,
-    )
-    return tuple(f for f in (make(summary, rows) for make in makers) if f is not None)
+    found = (_excess(summary, rows), _recorded_twice(rows), _without_order(summary), _unknown_status(summary))
+    return tuple(finding for finding in found if finding is not None)
 
 
 def _excess(summary: PaymentsSummary, rows: Sequence[RepeatRow]) -> Finding | None:
@@ -94,7 +89,11 @@ def _excess(summary: PaymentsSummary, rows: Sequence[RepeatRow]) -> Finding | No
     sure = sum(r.excess_probability or 0.0 for r in gross) / len(gross)
     causes = Counter(r.cause for r in gross)
     first, last = min(r.created_at for r in gross), max(r.created_at for r in gross)
-    back = f"; {money_words(summary.already_refunded_amount)} of it was already given back" if summary.already_refunded_rows else ""
+    back = (
+        f"; {money_words(summary.already_refunded_amount)} of it was already given back"
+        if summary.already_refunded_rows
+        else ""
+    )
     return Finding(
         id="excess-payments",
         rule="duplicates/excess",
@@ -107,10 +106,9 @@ def _excess(summary: PaymentsSummary, rows: Sequence[RepeatRow]) -> Finding | No
             f"({money_words(summary.refund_amount)}, refunds.csv); {summary.review_rows} need a person to look."
         ),
         why=(
-            "same order, amount, currency and, where known, instrument, without anything in the rows that makes it lawful",
+            "same order, amount, currency and (where known) instrument, and nothing in the rows that makes it lawful",
             f"between {first:%Y-%m-%d %H:%M:%S} and {last:%Y-%m-%d %H:%M:%S} UTC",
-            f"{summary.legitimate_rows} rows of repeated orders were read as lawful and left out (simple rules: part payments, "
-            "series, top-ups, charged again after a refund)",
+            f"{summary.legitimate_rows} rows of repeated orders were read as lawful, by simple rules, and left out",
         ),
         alternatives=tuple((str(c), round(n / len(gross), 4)) for c, n in causes.most_common()),
         numbers={"orders": summary.orders_with_excess, "rows": summary.excess_rows, "review_rows": summary.review_rows},
@@ -146,7 +144,7 @@ def _note(rule: str, title: str, statement: str, numbers: Mapping[str, int], evi
     )
 
 
-def _recorded_twice(summary: PaymentsSummary, rows: Sequence[RepeatRow]) -> Finding | None:
+def _recorded_twice(rows: Sequence[RepeatRow]) -> Finding | None:
     twice = [r for r in rows if r.role == "recorded_twice"]
     if not twice:
         return None
@@ -160,20 +158,20 @@ def _recorded_twice(summary: PaymentsSummary, rows: Sequence[RepeatRow]) -> Find
     )
 
 
-def _without_order(summary: PaymentsSummary, rows: Sequence[RepeatRow]) -> Finding | None:
+def _without_order(summary: PaymentsSummary) -> Finding | None:
     if not summary.without_order:
         return None
     return _note(
         "duplicates/without_order",
         f"{summary.without_order} ledger rows name no order",
-        f"{summary.without_order} of {summary.rows} rows have no order number. They are not grouped with one another, so "
-        "duplicates among them are not seen.",
+        f"{summary.without_order} of {summary.rows} rows have no order number. They are not grouped with one another, "
+        "so duplicates among them are not seen.",
         {"rows": summary.without_order},
         (),
     )
 
 
-def _unknown_status(summary: PaymentsSummary, rows: Sequence[RepeatRow]) -> Finding | None:
+def _unknown_status(summary: PaymentsSummary) -> Finding | None:
     if not summary.unknown_status:
         return None
     return _note(

@@ -1,19 +1,48 @@
-"""How orders use idempotency keys."""
+"""How channels use idempotency keys, and for how many orders.
+
+The mode is a habit of the channel, not of the order: an order that needed one attempt shows one key either way. So the
+habit is read from the orders that show it, and given to the keyed orders of the channel; a channel with too few of them
+takes the habit of the whole ledger.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from forensics.model import Finding, RepeatRow
 from forensics.runner import Runner
 
 MODES = ("none", "one_key", "key_per_attempt", "key_reused")
+_FEWEST = 3
+_HABIT_SHARE = 0.5
+_SHARED_SHARE = 0.2
 
 
-def measure_keys(runner: Runner) -> Mapping[str, int]:
-    """Orders by key mode; every mode is present."""
-    found = dict(runner.run("keys/orders_by_key_mode").rows)
-    return {mode: int(found.get(mode, 0)) for mode in MODES}
+def measure_keys(runner: Runner, rows: Sequence[RepeatRow]) -> Mapping[str, int]:
+    """Orders by key mode; every mode is present.
+
+    Args:
+        rows: the rows of repeated orders: retries among them show whether a new attempt bears a new key.
+    """
+    channels = runner.run("keys/orders_by_channel").records()
+    renewed, kept = Counter[str](), Counter[str]()
+    for row in rows:
+        if row.cause == "retry" and row.same_key is not None:
+            (kept if row.same_key else renewed)[row.channel or ""] += 1
+    overall = sum(renewed.values()) >= max(1, _HABIT_SHARE * (sum(renewed.values()) + sum(kept.values())))
+    modes = Counter[str]()
+    for record in channels:
+        channel = record["channel"]
+        seen = renewed[channel] + kept[channel]
+        per_attempt = renewed[channel] >= _HABIT_SHARE * seen if seen >= _FEWEST else overall
+        keyed = record["own_key"] + record["several_keys"]
+        reused = record["shared_key"] >= _SHARED_SHARE * (keyed + record["shared_key"]) > 0
+        modes["none"] += record["without_key"]
+        modes["key_reused"] += record["shared_key"] + (keyed if reused else 0)
+        if not reused:
+            modes["key_per_attempt" if per_attempt else "one_key"] += keyed
+    return {mode: modes[mode] for mode in MODES}
 
 
 def find_keys(keys: Mapping[str, int], rows: Sequence[RepeatRow]) -> tuple[Finding, ...]:
@@ -27,7 +56,7 @@ def find_keys(keys: Mapping[str, int], rows: Sequence[RepeatRow]) -> tuple[Findi
             _finding(
                 "key-per-attempt",
                 "Keys were sent, and did nothing",
-                f"{keys['key_per_attempt']} orders bear more than one idempotency key, a new one for every attempt; "
+                f"{keys['key_per_attempt']} orders come from channels that make a new key for every attempt; "
                 f"{orders} orders took effect {payments} times too often all the same.",
                 keys,
                 "make the key from the business act (the order), once, and send the same one on every attempt",
@@ -38,7 +67,7 @@ def find_keys(keys: Mapping[str, int], rows: Sequence[RepeatRow]) -> tuple[Findi
             _finding(
                 "no-key",
                 "No idempotency key was sent",
-                f"None of {keys['none']} orders bears an idempotency key, so the receiver could not know a second attempt.",
+                f"None of {keys['none']} orders bears an idempotency key: the receiver could not tell a second try.",
                 keys,
                 "send one idempotency key per business act, and put a unique constraint behind it",
             ),
@@ -58,7 +87,7 @@ def _finding(name: str, title: str, statement: str, keys: Mapping[str, int], ste
         alternatives=(),
         numbers=dict(keys),
         money={},
-        query="keys/orders_by_key_mode",
+        query="keys/orders_by_channel",
         parameters={},
         evidence=(),
         evidence_total=0,

@@ -90,7 +90,9 @@ def judge_order(rows: Sequence[LedgerRow]) -> list[Judged]:
     for row in rows:
         where = (row.source_id, row.line_no)
         if where in repeated:
-            judged[where] = _plain(row, "recorded_twice", f"the same payment id as line {repeated[where]}: one payment, two rows")
+            judged[where] = _plain(
+                row, "recorded_twice", f"the same payment id as line {repeated[where]}: one payment, two rows"
+            )
         elif not row.is_effect:
             judged[where] = _plain(row, "not_an_effect", f"{row.kind} {row.status}: no money moved into the ledger")
     effects = [r for r in rows if (r.source_id, r.line_no) not in judged]
@@ -250,7 +252,14 @@ def _given_back(judged: Sequence[Judged], excess: Sequence[int], refunds: Sequen
         if i in refunded or (item.role == "excess" and item.row.status == "refunded"):
             by = f"given back in line {refunded[i].line_no}" if i in refunded else "the ledger says refunded"
             yield Judged(
-                item.row, item.group_id, "refunded", f"{item.why}; {by}", item.beyond_doubt, item.gap_us, item.previous, item.kept
+                item.row,
+                item.group_id,
+                "refunded",
+                f"{item.why}; {by}",
+                item.beyond_doubt,
+                item.gap_us,
+                item.previous,
+                item.kept,
             )
         else:
             yield item

@@ -28,7 +28,7 @@ def find_policies(policies: Sequence[CohortPolicy], match: MatchResult | None) -
             f"The gaps fit {policy_words(strongest.policy)}",
             "medium",
             min(1.0, round(together, 4)),
-            f"{match.explained_share:.0%} of {match.gaps} gaps between duplicates fit {policy_words(strongest.policy)}.",
+            f"{match.explained_share:.0%} of {match.gaps} gaps between duplicates fit it.",
             tuple(why) + tuple(f"cannot be told from: {text}" for text in strongest.cannot_tell_from[:6]),
             tuple((policy_words(p.policy), p.probability) for p in tied[:2]),
             {"gaps": match.gaps, "groups": match.groups, "explained_share": match.explained_share},

@@ -13,9 +13,11 @@ from forensics.model import Finding, Traffic, TrafficBin
 from forensics.runner import Runner
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MOST_BINS = 600
+_MOST_BINS = 720
 _FIGURE_BINS = 120
-_STEPS_S = (0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400)
+_FEWEST_REQUESTS = 20
+# Many logs stamp whole seconds: a finer step would show the comb of the clock.
+_STEPS_S = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400)
 _BASES = (
     ("trace_id", "with_trace", "traces", "trace id"),
     ("request_id", "with_request", "request_ids", "request id"),
@@ -58,7 +60,9 @@ class _Setting:
     scope: str
 
 
-def measure_traffic(runner: Runner, incident: Window | None = None, baseline: Window | None = None) -> TrafficAnswer | None:
+def measure_traffic(
+    runner: Runner, incident: Window | None = None, baseline: Window | None = None
+) -> TrafficAnswer | None:
     """Compare the incident with its baseline; None when no request in the logs can make an effect.
 
     Args:
@@ -73,9 +77,11 @@ def measure_traffic(runner: Runner, incident: Window | None = None, baseline: Wi
     step_s = next((s for s in _STEPS_S if span_s / s <= _MOST_BINS), _STEPS_S[-1])
     bins = _bins(runner, step_s, basis, hop["hop"])
     windows, why = _windows(bins, step_s, incident, baseline)
-    before, during = (_count(bins, step_s, w) for w in windows)
+    before, during = (_count(bins, step_s, w, _clipped(w, hop)) for w in windows)
     coverage = hop["with_attempt"] / hop["requests"]
-    scope = "requests with a state-changing method (POST, PUT, PATCH, DELETE)" + (f" at hop {hop['hop']}" if hop["hop"] else "")
+    scope = "requests with a state-changing method (POST, PUT, PATCH, DELETE)" + (
+        f" at hop {hop['hop']}" if hop["hop"] else ""
+    )
     figure_s = next((s for s in _STEPS_S if span_s / s <= _FIGURE_BINS), _STEPS_S[-1])
     traffic = _split(before, during, _Setting(windows, why, coverage, basis_words, scope))
     return TrafficAnswer(traffic, _timeline(bins, step_s, max(figure_s, step_s)), max(figure_s, step_s))
@@ -127,16 +133,25 @@ def _windows(
     return (base, incident), why
 
 
-def _count(bins: Mapping[int, tuple[int, int, int, int]], step_s: float, window: Window) -> _Counts:
+def _clipped(window: Window, hop: Mapping[str, Any]) -> Window:
+    """The part of a window that the log covers, so that a rate is not diluted by time without a log."""
+    clipped = max(window[0], hop["first_at"]), min(window[1], hop["last_at"])
+    return clipped if clipped[0] < clipped[1] else window
+
+
+def _count(bins: Mapping[int, tuple[int, int, int, int]], step_s: float, window: Window, covered: Window) -> _Counts:
     low, high = ((t - _EPOCH).total_seconds() / step_s for t in window)
     inside = [v for k, v in bins.items() if low <= k < high]
     return _Counts(
-        sum(v[0] for v in inside), sum(v[1] for v in inside), sum(v[2] for v in inside), (window[1] - window[0]).total_seconds()
+        sum(v[0] for v in inside),
+        sum(v[1] for v in inside),
+        sum(v[2] for v in inside),
+        (covered[1] - covered[0]).total_seconds(),
     )
 
 
 def _split(before: _Counts, during: _Counts, setting: _Setting) -> Traffic:
-    """requests ratio = users ratio x amplification ratio; requests that do not say are taken to be like those that do."""
+    """requests ratio = users ratio x amplification ratio; requests that do not say are taken to be like the others."""
     amplification = [_amplification(c) for c in (before, during)]
     rates = [c.requests / c.seconds if c.seconds else 0.0 for c in (before, during)]
     requests_ratio = rates[1] / rates[0] if rates[0] else None
@@ -162,7 +177,7 @@ def _split(before: _Counts, during: _Counts, setting: _Setting) -> Traffic:
         retry_share_high=_rounded(known_high),
         header_coverage=round(setting.coverage, 4),
         basis=setting.basis,
-        verdict=_verdict(requests_ratio, users_ratio),
+        verdict=_verdict(before, during, requests_ratio, users_ratio),
         scope=setting.scope,
     )
 
@@ -175,9 +190,9 @@ def _rounded(value: float | None) -> float | None:
     return None if value is None else round(value, 4)
 
 
-def _verdict(requests_ratio: float | None, users_ratio: float | None) -> str:
-    """Which factor carries the growth, by its logarithmic share."""
-    if requests_ratio is None or users_ratio is None:
+def _verdict(before: _Counts, during: _Counts, requests_ratio: float | None, users_ratio: float | None) -> str:
+    """Which factor carries the growth, by its logarithmic share; nothing is said of a handful of requests."""
+    if requests_ratio is None or users_ratio is None or min(before.requests, during.requests) < _FEWEST_REQUESTS:
         return "cannot_tell"
     growth, users = math.log(requests_ratio), math.log(users_ratio)
     retries = growth - users
@@ -214,7 +229,9 @@ def find_traffic(traffic: Traffic) -> Finding:
         "cannot_tell": "Users and retries cannot be told apart",
     }
     low, high = traffic.retry_share_low, traffic.retry_share_high
-    bounds = f" (between {low:.0%} and {high:.0%} of requests are retries)" if low is not None and high is not None else ""
+    bounds = (
+        f" (between {low:.0%} and {high:.0%} of requests are retries)" if low is not None and high is not None else ""
+    )
     certain = traffic.header_coverage >= 0.95 and traffic.basis == "attempt header"
     return Finding(
         id="traffic-growth",
@@ -224,7 +241,8 @@ def find_traffic(traffic: Traffic) -> Finding:
         confidence=0.95 if certain else 0.3 if traffic.verdict == "cannot_tell" else 0.8,
         statement=f"{growth_words(traffic)}{bounds}.",
         why=(
-            f"incident {traffic.incident_start:%Y-%m-%d %H:%M:%S}-{traffic.incident_end:%H:%M:%S} UTC: {traffic.windows_why}",
+            f"incident {traffic.incident_start:%Y-%m-%d %H:%M:%S} to {traffic.incident_end:%H:%M:%S} UTC: "
+            + traffic.windows_why,
             f"first attempts are told from retries by: {traffic.basis}",
             f"{traffic.header_coverage:.0%} of the requests carry an attempt number",
             f"counted: {traffic.scope}",

@@ -1,7 +1,7 @@
 """findings.json, duplicates.csv and refunds.csv: the contract that others build on.
 
-Equal input gives equal bytes: keys sorted, rows in a total order, money as decimal text, times in UTC with Z. A cell that
-a spreadsheet would run as a formula is made text with a leading apostrophe.
+Equal input gives equal bytes: keys sorted, rows in a total order, money as decimal text, times in UTC with Z. A cell
+that a spreadsheet would run as a formula is made text with a leading apostrophe.
 """
 
 from __future__ import annotations
@@ -42,7 +42,10 @@ def render_findings(scan: Scan, version: str) -> str:
         "schema": SCHEMA,
         "tool": {"name": "forensics", "version": version},
         "sources": [_source(s) for s in scan.sources],
-        "refused": [{"path": r.path.replace("\\", "/").rsplit("/", 1)[-1], "message": r.message, "hint": r.hint} for r in scan.refused],
+        "refused": [
+            {"path": r.path.replace("\\", "/").rsplit("/", 1)[-1], "message": r.message, "hint": r.hint}
+            for r in scan.refused
+        ],
         "examined": [{"question": e.question, "status": e.status, "why": e.why} for e in scan.examined],
         "payments": _payments(scan),
         "causes": {c.cause: {"rows": c.rows, "amount": plain_by_currency(c.amount)} for c in scan.causes},

@@ -153,7 +153,7 @@ def figure_timeline(bins: Sequence[TrafficBin], step_s: float, traffic: Traffic 
         if any(values):
             marker = {"color": color, "line": {"width": 0}, "pattern": _pattern(pattern)}
             traces.append(go.Bar(x=at, y=values, name=name, marker=marker, offset=0, width=step_s * 1000))
-    layout = _layout("time, UTC", f"requests per {words.seconds(step_s)}", _TOP)
+    layout = _layout("", f"requests per {words.seconds(step_s)}", _TOP)
     layout |= {"barmode": "stack", "shapes": [], "annotations": []}
     start, end = _extent(bins, step_s)
     layout["xaxis"] |= {"hoverformat": "%Y-%m-%d %H:%M:%S", "tickformatstops": _DATES}
@@ -241,7 +241,7 @@ class _Frame:
 
     def sketch(self, paths: Sequence[tuple[str, str]], ticks_x: Sequence[tuple[float, str]], **more: Any) -> Sketch:
         plot = (float(_LEFT), self.top, float(WIDTH - _RIGHT), float(HEIGHT - _BOTTOM))
-        ticks_y = tuple((self.y(v), f"{v:,.6g}") for v in _ticks(0, self.most, 5))
+        ticks_y = tuple((self.y(v), f"{v:,.6g}") for v in _ticks(0, self.most, 6))
         inside = tuple((self.x(v), text) for v, text in ticks_x)
         empty: dict[str, Any] = {"bands": (), "marks": ()}
         return Sketch(HEIGHT, plot, tuple(paths), ticks_x=inside, ticks_y=ticks_y, **(empty | more))
@@ -252,7 +252,7 @@ def _ticks(low: float, high: float, most: int) -> Iterator[float]:
     rough = (high - low) / most or 1.0
     power = 10.0 ** (len(f"{int(rough)}") - 1) if rough >= 1 else 10.0 ** -len(f"{1 / rough:.0f}")
     step = next(power * m for m in (1, 2, 5, 10, 20, 50, 100) if power * m >= rough)
-    at = -(-low // step)
+    at = -(-low // step) + 0.0  # no -0
     while at * step <= high * 1.0001:
         yield round(at * step, 9)
         at += 1
@@ -271,7 +271,8 @@ def sketch_timeline(bins: Sequence[TrafficBin], step_s: float, traffic: Traffic 
         floors = [f + v for f, v in zip(floors, values, strict=True)]
     step = next((s for s in _STEPS_S if (end - start) / s <= 9), max(604_800, (end - start) / 8))
     whole = [step * n for n in range(int(-(-start // step)), int(end // step) + 1)]
-    ticks = [(t, _at(t).strftime("%m-%d" if step >= 86_400 else "%H:%M" if step >= 60 else "%H:%M:%S")) for t in whole]
+    shape = "%m-%d" if step >= 86_400 else "%H:%M" if step >= 60 else "%H:%M:%S"
+    ticks = [(t, _at(t).strftime(shape if i or step >= 86_400 else f"%m-%d {shape}")) for i, t in enumerate(whole)]
     bands = []
     for name, low, high in windows(traffic):
         left, right = max(start, low.timestamp()), min(end, high.timestamp())

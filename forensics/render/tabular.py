@@ -26,10 +26,17 @@ def render(columns: Sequence[str], rows: Sequence[Sequence[Any]], form: str) -> 
     if form == "csv":
         return _csv(columns, rows)
     if form == "json":
-        return "".join(json.dumps(dict(zip(columns, map(_json, row), strict=True)), ensure_ascii=False) + "\n" for row in rows)
+        return "".join(
+            json.dumps(dict(zip(columns, map(_json, row), strict=True)), ensure_ascii=False) + "\n" for row in rows
+        )
     if form == "table":
         return _table(columns, rows)
     raise ValueError(form)
+
+
+def text_rows(rows: Sequence[Sequence[Any]]) -> list[list[str]]:
+    """Cells as text: times as ISO 8601 UTC, decimals exact, NULL empty."""
+    return [[_text(value) for value in row] for row in rows]
 
 
 def _text(value: Any) -> str:
@@ -55,10 +62,13 @@ def _csv(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
 def _table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     cells = [[_shown(_text(value)) for value in row] for row in rows]
     widths = [max([len(name), *(len(row[i]) for row in cells)]) for i, name in enumerate(columns)]
-    numeric = [bool(rows) and all(isinstance(r[i], int | float | Decimal | None) for r in rows) for i in range(len(columns))]
+    numeric = [
+        bool(rows) and all(isinstance(r[i], int | float | Decimal | None) for r in rows) for i in range(len(columns))
+    ]
     lines = ["  ".join(name.ljust(w) for name, w in zip(columns, widths, strict=True))]
     lines += [
-        "  ".join(c.rjust(w) if right else c.ljust(w) for c, w, right in zip(row, widths, numeric, strict=True)) for row in cells
+        "  ".join(c.rjust(w) if right else c.ljust(w) for c, w, right in zip(row, widths, numeric, strict=True))
+        for row in cells
     ]
     lines.append(f"({len(rows)} row{'' if len(rows) == 1 else 's'})")
     return "".join(line.rstrip() + "\n" for line in lines)

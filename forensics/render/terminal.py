@@ -58,8 +58,8 @@ def _happened(scan: Scan) -> str:
         return f"no order of {p.orders:,} was paid more than once ({p.effects:,} effects in {p.rows:,} rows)"
     first, last = min(r.created_at for r in gross), max(r.created_at for r in gross)
     return (
-        f"{p.orders_with_excess:,} of {p.orders:,} orders were paid more than once: {_plural(p.excess_rows, 'payment')} too many, "
-        f"{_span(first, last)}"
+        f"{p.orders_with_excess:,} of {p.orders:,} orders were paid more than once: "
+        f"{_plural(p.excess_rows, 'payment')} too many, {_span(first, last)}"
     )
 
 
@@ -83,7 +83,9 @@ def _money(scan: Scan) -> str:
 
 def _why(scan: Scan) -> str:
     if not scan.policies:
-        return next((f.statement for f in scan.findings if f.rule == "policies/gaps"), "no gaps that a retry could have made")
+        return next(
+            (f.statement for f in scan.findings if f.rule == "policies/gaps"), "no gaps that a retry could have made"
+        )
     ranked = scan.policies[0].ranked
     text = f"the gaps fit {policy_words(ranked.policy)} (probability {ranked.probability:.2f})"
     if ranked.policy_ids:
@@ -99,7 +101,9 @@ def _traffic(scan: Scan) -> str:
 
 
 def _unasked(scan: Scan, question: str) -> str:
-    return next((f"{e.status.replace('_', ' ')}: {e.why}" for e in scan.examined if e.question == question), "not examined")
+    return next(
+        (f"{e.status.replace('_', ' ')}: {e.why}" for e in scan.examined if e.question == question), "not examined"
+    )
 
 
 def _keys(scan: Scan) -> str:
@@ -122,7 +126,10 @@ def _sure(scan: Scan) -> str:
 
 
 def _not_asked(scan: Scan) -> str:
-    return ", ".join(e.question for e in scan.examined if e.status == "not_examined") or "nothing: every question was asked"
+    return (
+        ", ".join(e.question for e in scan.examined if e.status == "not_examined")
+        or "nothing: every question was asked"
+    )
 
 
 # Sources --------------------------------------------------------------------------------------------------------
@@ -141,7 +148,9 @@ def render_source(source: Source) -> str:
     if source.zone:
         lines.append(f"    zone       {source.zone}: {source.zone_reason}")
     if source.first_at and source.last_at:
-        lines.append(f"    times      {_span(source.first_at, source.last_at)}, clock steps of {_step(source.resolution_us)}")
+        lines.append(
+            f"    times      {_span(source.first_at, source.last_at)}, clock steps of {_step(source.resolution_us)}"
+        )
     lines += [f"    note       {note}" for note in source.notes]
     return "\n".join(lines)
 
@@ -190,7 +199,8 @@ def render_policy(entry: CatalogueEntry, *, full: bool) -> str:
         line,
         f"    policy     {policy_words(policy)}; at most {policy.max_attempts or 'unlimited'} attempts",
         f"    gaps       after a fast failure: {waits} s; after a lost reply: {_lost(entry, timeout)}",
-        f"    POST       {_yes(entry.retries_post)} sent again by default; Retry-After honoured: {_yes(entry.honours_retry_after)}",
+        f"    POST       sent again by default: {_yes(entry.retries_post)}; "
+        f"Retry-After honoured: {_yes(entry.honours_retry_after)}",
         f"    keys       {entry.idempotency or 'unknown'}; attempt header: {entry.attempt_header or 'none'}",
         f"    source     {entry.source} ({entry.confidence}, version {entry.version or 'unknown'})",
     ]

@@ -65,6 +65,8 @@ def share(value: float | None) -> str:
     """A share of a whole in percent; never rounded up to all or down to none."""
     if value is None:
         return "unknown"
+    if value in (0, 1):
+        return f"{value:.0%}"
     if 0 < value < 0.0005:
         return "<0.1%"
     if 0.9995 <= value < 1:
@@ -155,7 +157,7 @@ def label(key: str) -> str:
     return text.replace("_", " ").strip()
 
 
-def number(key: str, value: float | int | str | None) -> str:
+def number(value: float | int | str | None, key: str) -> str:
     """The value of a number, in the unit that the ending of its name tells."""
     if value is None:
         return "not known"

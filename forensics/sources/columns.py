@@ -65,7 +65,11 @@ def without_brackets(heading: str) -> str:
 
 
 def recognise(
-    connection: duckdb.DuckDBPyConnection, staged: Staged, *, kind: str | None = None, given: Mapping[str, str] | None = None
+    connection: duckdb.DuckDBPyConnection,
+    staged: Staged,
+    *,
+    kind: str | None = None,
+    given: Mapping[str, str] | None = None,
 ) -> tuple[Recognition, ...]:
     """The kinds a staged table may be, likeliest first.
 
@@ -77,7 +81,7 @@ def recognise(
         UsageError: a mapping that names a column or heading that does not exist.
     """
     candidates = [_recognise_as(connection, staged, k, given or {}) for k in ((kind,) if kind else KINDS)]
-    return tuple(sorted(candidates, key=lambda r: (len(r.missing), -r.score)))
+    return tuple(sorted(candidates, key=lambda r: (bool(r.missing), -r.score)))
 
 
 def _recognise_as(
@@ -90,7 +94,8 @@ def _recognise_as(
         _by_content(connection, staged, mapping)
     missing = tuple(n for n in spec["needs"] if n not in mapping)
     marks = sum(m in mapping for m in spec["marks"])
-    return Recognition(kind, mapping, missing, marks + 0.05 * len(mapping))
+    found = len(spec["needs"]) - len(missing)
+    return Recognition(kind, mapping, missing, marks + 0.05 * len(mapping) + (0.5 * found if missing else 0))
 
 
 def _by_user(staged: Staged, kind: str, given: Mapping[str, str]) -> dict[str, Choice]:
@@ -98,7 +103,9 @@ def _by_user(staged: Staged, kind: str, given: Mapping[str, str]) -> dict[str, C
     known = [c.name for c in schema.table(kind).columns]
     for name, heading in given.items():
         if name not in known:
-            raise UsageError(f"--map {name}={heading}: {kind} has no column {name!r}", f"it has: {', '.join(known[2:])}")
+            raise UsageError(
+                f"--map {name}={heading}: {kind} has no column {name!r}", f"it has: {', '.join(known[2:])}"
+            )
         match = next((c for c in staged.columns if c.heading == heading), None) or next(
             (c for c in staged.columns if normal(c.heading) == normal(heading)), None
         )
@@ -150,7 +157,8 @@ def _is_amount(connection: duckdb.DuckDBPyConnection, column: StagedColumn) -> b
 def _is_key(connection: duckdb.DuckDBPyConnection, column: StagedColumn) -> bool:
     """Text with digits in it, nearly always there, mostly but not always different."""
     row = connection.execute(
-        f"SELECT count({column.name}) / count(*), approx_count_distinct({column.name}) / greatest(1, count({column.name})), "
+        f"SELECT count({column.name}) / count(*), "
+        f"approx_count_distinct({column.name}) / greatest(1, count({column.name})), "
         f"avg(CASE WHEN regexp_matches(CAST({column.name} AS VARCHAR), '^\\S*\\d\\S*$') THEN 1.0 ELSE 0 END), "
         f"count(DISTINCT {column.name}) = count({column.name}) FROM staged"
     ).fetchone()

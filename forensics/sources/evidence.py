@@ -87,9 +87,13 @@ def prepare(path: Path, workdir: Path) -> Evidence:
                 raise UnrecognisedError(f"{path}: this is {what}; expected a table or an access log", todo)
         return _prepare_text(path, head, digest, workdir)
     except PermissionError as exc:
-        raise EvidenceError(f"{path}: no permission to read the file", f"chmod u+r {path.name}, or ask its owner") from exc
+        raise EvidenceError(
+            f"{path}: no permission to read the file", f"chmod u+r {path.name}, or ask its owner"
+        ) from exc
     except (OSError, EOFError, zipfile.BadZipFile, lzma.LZMAError, zlib.error) as exc:
-        raise EvidenceError(f"{path}: the file cannot be read to its end: {exc}", "copy it again; it may be cut off") from exc
+        raise EvidenceError(
+            f"{path}: the file cannot be read to its end: {exc}", "copy it again; it may be cut off"
+        ) from exc
 
 
 def _check_is_file(path: Path) -> None:

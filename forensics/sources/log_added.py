@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from forensics.sources import log_fields, log_guess, log_items
-from forensics.sources.log_formats import LogFormat
+from forensics.sources.log_catalogue import LogFormat
 from forensics.sources.log_layout import words
 
 
@@ -30,7 +30,7 @@ class _Mark:
 
 
 def _cut_captures(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """`{a|b} {c} ` -> shape ("first", "next", "first"): where braces open, where a bar parts. Empty braces have none."""
+    """`{a|b} {c} ` -> shape ("first", "next", "first"): where braces open, where a bar parts; none for empty braces."""
     shape: list[str] = []
     values: list[str] = []
     for group in re.findall(r"\{([^}]*)\}", text):

@@ -1,166 +1,210 @@
-"""What a log format is, and the catalogue of known ones (data/log_formats.toml)."""
+"""Formats described by the operator: nginx `log_format` and Apache `LogFormat` strings, as configuration holds them."""
 
 from __future__ import annotations
 
+import json
 import re
-import tomllib
-from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
+from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
+from forensics.errors import UsageError
+from forensics.sources import log_fields, log_items
+from forensics.sources.log_catalogue import LogFormat, variables
 from forensics.sources.log_fields import Field
+from forensics.sources.log_items import Item
+
+__all__ = ["LogFormat", "from_log_format", "stamp_notes"]
+
+_HINT = (
+    "give the string of your configuration: '$remote_addr - $remote_user [$time_local] \"$request\" $status ...' "
+    "(nginx) or '%h %l %u %t \"%r\" %>s %b %D' (Apache)"
+)
+_NGINX = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
+_APACHE = re.compile(r"%(?:[!\d,]*)([<>]?)(\{[^}]*\})?(\^?[A-Za-z]{1,2}|%)")
 
 
-@dataclass(frozen=True, slots=True)
-class LogFormat:
-    """How one line of a log is read, and what its fields mean."""
+def from_log_format(text: str) -> LogFormat:
+    """The format that such a string describes.
 
-    id: str
-    """nginx_combined, haproxy_http, ..."""
-    product: str
-    """Who writes it, in words."""
-    reader: str
-    """regex: `pattern`, one group a field. quotes: cut at the double quotes, `pattern` where that does not do (products
-    that never write a quote inside a field: the fastest). json: an object a line. labels: `label:value` or `key=value`,
-    `pattern` with `@label@` in it."""
-    fields: tuple[Field, ...]
-    """For regex and quotes in the order of the groups of `pattern`."""
-    pattern: str = ""
-    """Read by Python's re and by RE2 alike: no look-around, no back-references."""
-    time_is: str = "end"
-    """start | end: which moment of the request the stamp is."""
-    notes: tuple[str, ...] = ()
-    """What a reader of the rows should know."""
-    wrapper: str = ""
-    """Pattern of what a collector writes before the line (syslog, container runtime): taken off; "docker" for the line
-    inside a JSON object."""
-    segments: tuple[tuple[int, ...], ...] = ()
-    """quotes: the indices of the fields between the quotes, outside and inside by turns; -1 is a part read past."""
-    hangup: str = ""
-    """Pattern on `flags`: a status below 100 is then 499, the caller hung up first."""
+    Args:
+        text: nginx `log_format` or Apache `LogFormat` string, with or without the directive around it.
 
-    @property
-    def has_offset(self) -> bool:
-        """False when stamps carry no offset, so that the zone must be known from elsewhere."""
-        return not any(f.role == "time" and f.unit in ("clf_local", "iso_local") for f in self.fields)
-
-    def field(self, role: str) -> tuple[int, Field] | None:
-        """Index and field of that role; None when the format has none."""
-        for index, field in enumerate(self.fields):
-            if field.role == role:
-                return index, field
-        return None
-
-
-@dataclass(frozen=True, slots=True)
-class JsonShape:
-    """A product's JSON line: recognised by keys it must have, read by the paths it is known to write."""
-
-    id: str
-    product: str
-    needs: tuple[str, ...]
-    """Dotted paths that lines of it have."""
-    fields: tuple[Field, ...]
-    time_is: str
-    notes: tuple[str, ...]
-    hangup: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Sample:
-    """A line of a format and what must come out of it; the test suite reads them all."""
-
-    format_id: str
-    line: str
-    expect: dict[str, Any]
-    sample: tuple[str, ...]
-    """The lines it is recognised from; the line alone when the format is told at sight."""
-
-
-@cache
-def _data() -> dict[str, Any]:
-    text = files("forensics.sources").joinpath("data/log_formats.toml").read_text(encoding="utf-8")
-    return tomllib.loads(text)
-
-
-@cache
-def text_formats() -> tuple[LogFormat, ...]:
-    """Products with a line of their own, in order of preference."""
-    return tuple(_text_format(r) for r in _data()["text"])
-
-
-def _text_format(record: dict[str, Any]) -> LogFormat:
-    """A pattern's named groups are its fields; `units` and `bases` add what the name does not say."""
-    units: dict[str, str] = record.get("units", {})
-    names: dict[str, str] = record.get("names", {})
-    pattern: str = record["pattern"]
-    fields = tuple(
-        Field(role, names.get(role, role), units.get(role, ""))
-        for role in re.findall(r"\(\?P<(\w+)>", pattern)
-    )  # fmt: skip
-    return LogFormat(
-        id=record["id"],
-        product=record["product"],
-        reader="regex",
-        fields=fields,
-        pattern=re.sub(r"\(\?P<\w+>", "(", pattern),
-        time_is=record["time_is"],
-        notes=tuple(record.get("notes", ())),
-        hangup=record.get("hangup", ""),
-    )
-
-
-@cache
-def json_shapes() -> tuple[JsonShape, ...]:
-    """Products whose JSON keys are known."""
-    return tuple(
-        JsonShape(
-            id=r["id"],
-            product=r["product"],
-            needs=tuple(r["needs"]),
-            fields=tuple(
-                Field(f["role"], f["path"], f.get("unit", ""), path=f["path"], base=f.get("counts_from"))
-                for f in r["fields"]
-            ),
-            time_is=r["time_is"],
-            notes=tuple(r.get("notes", ())),
-            hangup=r.get("hangup", ""),
+    Raises:
+        UsageError: no variable in it, no time or no request among its fields, or two fields nothing stands between.
+    """
+    body = _bare(text)
+    if body.startswith("{") and "$" in body:
+        found = _json(body)
+    elif "$" in body:
+        found = _text(_nginx_items(body), "nginx_custom", "nginx, by its log_format", escapes=False, time_is="end")
+    elif "%" in body:
+        ends = "{end:" in body
+        found = _text(
+            _apache_items(body),
+            "apache_custom",
+            "Apache httpd, by its LogFormat",
+            escapes=True,
+            time_is="end" if ends else "start",
         )
-        for r in _data()["json"]
-    )
-
-
-@cache
-def json_keys() -> dict[str, Field]:
-    """Keys operators choose, folded -> meaning."""
-    return _dictionary("json_keys")
-
-
-@cache
-def variables(product: str) -> dict[str, Field]:
-    """`nginx` variables without their $, or `apache` directives without their %."""
-    return _dictionary(product)
-
-
-def _dictionary(table: str) -> dict[str, Field]:
-    """Rows of `name = "role"` or `name = "role unit"`."""
-    found: dict[str, Field] = {}
-    for name, meaning in _data()[table].items():
-        role, _, unit = meaning.partition(" ")
-        found[name] = Field(role, name, unit)
+    else:
+        raise UsageError(f"--log-format {text[:80]!r}: no $variable and no %directive in it", _HINT)
+    _check(found, text)
     return found
 
 
-@cache
-def wrappers() -> dict[str, str]:
-    """What collectors write before a line: id -> pattern."""
-    return {r["id"]: r["pattern"] for r in _data()["wrapper"]}
+def _bare(text: str) -> str:
+    """The string alone: `log_format main '...' '...';` and `LogFormat "..." combined` lose what is around it."""
+    stripped = text.strip()
+    if stripped.startswith("log_format"):
+        return "".join(re.findall(r"'([^']*)'", stripped)) or stripped
+    apache = re.match(r'LogFormat\s+"((?:[^"\\]|\\.)*)"', stripped)
+    if apache:
+        stripped = apache[1]
+    return stripped.replace('\\"', '"') if "%" in stripped else stripped
 
 
-@cache
-def samples() -> tuple[Sample, ...]:
-    """Every sample line of the catalogue."""
-    return tuple(
-        Sample(r["format"], r["line"], r["expect"], tuple(r.get("sample", (r["line"],)))) for r in _data()["sample"]
+def _check(found: LogFormat, text: str) -> None:
+    roles = {f.role for f in found.fields}
+    if "time" not in roles:
+        raise UsageError(f"--log-format {text[:80]!r}: no field of it is a time", _HINT)
+    if "request" not in roles and not {"method", "target"} <= roles:
+        raise UsageError(f"--log-format {text[:80]!r}: no field of it is the request (method and path)", _HINT)
+
+
+def _nginx_field(name: str) -> Field:
+    known = variables("nginx").get(name)
+    if known is not None:
+        return replace(known, name=f"${name}")
+    named = log_fields.header(name) if "_" in name else None
+    return replace(named, name=f"${name}") if named else Field("other", f"${name}")
+
+
+def _nginx_items(body: str) -> list[Item]:
+    items: list[Item] = []
+    at = 0
+    for match in _NGINX.finditer(body):
+        if match.start() > at:
+            items.append(Item(body[at : match.start()]))
+        field = _nginx_field(match[1] or match[2])
+        items.append(Item(_surrounding(body, match.start(), match.end(), field), field))
+        at = match.end()
+    if at < len(body):
+        items.append(Item(body[at:]))
+    return items
+
+
+def _surrounding(body: str, start: int, end: int, field: Field) -> str:
+    before, after = body[start - 1 : start], body[end : end + 1]
+    if before == '"' and after == '"':
+        return "quoted"
+    if before == "[" and after == "]":
+        return "bracketed"
+    if field.unit == "user" or field.role == "forwarded_for" or (field.unit == "clf" and before != "["):
+        return "user"
+    return "bare"
+
+
+def _apache_field(directive: str, argument: str) -> Field:
+    """%h, %>s, %{X-Request-ID}i, %{%Y-%m-%d}t ..."""
+    table = variables("apache")
+    name = f"%{argument}{directive}"
+    known = table.get(f"{argument.casefold()}{directive}") or (None if argument else table.get(directive.lstrip("^")))
+    if known is not None:
+        return replace(known, name=name)
+    inner = argument.strip("{}")
+    if directive == "t" and "%" in inner:
+        return Field("time", name, re.sub(r"^(?:begin|end):", "", inner))
+    if directive in ("i", "o", "n", "e", "^ti", "^to"):
+        named = log_fields.header(inner)
+        return replace(named, name=name) if named else Field("other", name)
+    return Field("other", name)
+
+
+def _apache_items(body: str) -> list[Item]:
+    items: list[Item] = []
+    at = 0
+    for match in _APACHE.finditer(body):
+        literal = body[at : match.start()]
+        at = match.end()
+        if match[3] == "%":
+            items.append(Item(literal + "%"))
+            continue
+        field = _apache_field(match[3], match[2] or "")
+        own_brackets = match[3] == "t" and not match[2]
+        if literal or own_brackets:
+            items.append(Item(literal + ("[" if own_brackets else "")))
+        kind = "bracketed" if own_brackets else _surrounding(body, match.start(), match.end(), field)
+        items.append(Item(kind, field))
+        if own_brackets:
+            items.append(Item("]"))
+    if at < len(body):
+        items.append(Item(body[at:]))
+    return items
+
+
+def _text(items: list[Item], format_id: str, product: str, *, escapes: bool, time_is: str) -> LogFormat:
+    merged = _merged(items)
+    for left, right in pairwise(merged):
+        if left.field is not None and right.field is not None:
+            raise UsageError(
+                f"--log-format: nothing stands between {left.field.name} and {right.field.name}: no telling them apart",
+                "separate the fields by a space or quotes",
+            )
+    fields = log_fields.settled(log_items.fields(merged))
+    segments = () if escapes else log_items.segments(merged)
+    return LogFormat(
+        id=format_id,
+        product=product,
+        reader="quotes" if segments else "regex",
+        fields=fields,
+        pattern=log_items.pattern(merged, escapes=escapes),
+        time_is=time_is,
+        notes=stamp_notes(fields, time_is),
+        segments=segments,
     )
+
+
+def _merged(items: list[Item]) -> list[Item]:
+    """Literals that stand side by side become one."""
+    merged: list[Item] = []
+    for item in items:
+        if item.field is None and merged and merged[-1].field is None:
+            merged[-1] = Item(merged[-1].text + item.text)
+        else:
+            merged.append(item)
+    return merged
+
+
+def stamp_notes(fields: tuple[Field, ...], time_is: str) -> tuple[str, ...]:
+    """What must be said about the stamps of such a format."""
+    if time_is == "end" and not any(f.role == "duration" for f in fields):
+        return ("a line is dated with the end of its request and carries no duration: started_at is that end",)
+    return ()
+
+
+def _json(body: str) -> LogFormat:
+    """`{"time":"$time_iso8601","status":$status}`: the template is an object once its variables are quoted."""
+    quoted = re.sub(r'(?<![\w"$}])\$\{?(\w+)\}?(?=\s*[,}\]])', r'"$\1"', body)
+    try:
+        template = json.loads(quoted)
+    except ValueError as exc:
+        raise UsageError(f"--log-format: the template is not a JSON object: {exc}", _HINT) from exc
+    fields = tuple(_json_fields(template, "$"))
+    return LogFormat(
+        id="nginx_json",
+        product="nginx, by its log_format escape=json",
+        reader="json",
+        fields=log_fields.settled(fields),
+        notes=stamp_notes(fields, "end"),
+    )
+
+
+def _json_fields(template: Any, path: str) -> list[Field]:
+    if isinstance(template, dict):
+        return [f for k, v in template.items() if '"' not in k for f in _json_fields(v, f'{path}."{k}"')]
+    names = [m[1] or m[2] for m in _NGINX.finditer(template)] if isinstance(template, str) else []
+    if len(names) == 1:
+        return [replace(_nginx_field(names[0]), path=path)]
+    targets = [n for n in names if n in ("request_uri", "uri")]
+    return [replace(_nginx_field(targets[0]), path=path)] if targets else []

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from itertools import pairwise
 from statistics import median
 
 from forensics.sources.log_fields import Field, header
@@ -174,8 +175,8 @@ def _looks_like_tries(column: Column) -> bool:
     for value in column.filled:
         counts[int(value)] += 1
     numbers = sorted(counts)
-    steady = all(b - a <= 2 for a, b in zip(numbers, numbers[1:], strict=False)) and numbers[0] <= 2
-    falling = all(counts[b] <= counts[a] * 1.5 + 3 for a, b in zip(numbers, numbers[1:], strict=False))
+    steady = all(b - a <= 2 for a, b in pairwise(numbers)) and numbers[0] <= 2
+    falling = all(counts[b] <= counts[a] * 1.5 + 3 for a, b in pairwise(numbers))
     seconds = column.bare and numbers == [0] and len(column.filled) == len(column.values)
     return steady and falling and not seconds
 
@@ -224,8 +225,3 @@ def _key_score(column: Column) -> float:
     if any(m in _SAFE for m in column.methods) and changing > 0:
         return 5.0 if safe < 0.2 * changing else -5.0 if safe > 0.8 * changing else 0.0
     return round(1.0 - len(filled) / len(column.values), 2)
-
-
-def renamed(fields: Sequence[Field], names: Sequence[str]) -> tuple[Field, ...]:
-    """The same roles under the names given; "" keeps a field's own."""
-    return tuple(replace(f, name=n) if n else f for f, n in zip(fields, names, strict=True))

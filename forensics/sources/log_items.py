@@ -1,6 +1,6 @@
 """A line as literal text and fields by turns, and the pattern that reads it.
 
-Format strings (log_strings.py) and layouts found in a sample (log_layout.py) both come here, so that a line described
+Format strings (log_formats.py) and layouts found in a sample (log_layout.py) both come here, so that a line described
 and a line recognised are read by the same pattern.
 """
 
@@ -30,13 +30,14 @@ class Item:
 Items = tuple[Item, ...]
 
 
-def pattern(items: Sequence[Item], *, escapes: bool, optional_from: int | None = None) -> str:
+def pattern(items: Sequence[Item], *, escapes: bool, optional_from: int | None = None, loose_end: bool = False) -> str:
     """The pattern of a whole line, one group a field.
 
     Args:
         items: the line.
         escapes: a quote inside a field is written as backslash and quote (Apache); else it never occurs (nginx).
         optional_from: the items from this index on may be missing, all of them together.
+        loose_end: more words may follow, which are read past.
     """
     parts: list[str] = []
     for index, item in enumerate(items):
@@ -45,7 +46,7 @@ def pattern(items: Sequence[Item], *, escapes: bool, optional_from: int | None =
         parts.append(re.escape(item.text).replace(r"\ ", " ") if item.field is None else _group(item, escapes))
     if optional_from is not None:
         parts.append(")?")
-    return "^" + "".join(parts) + r"\s*$"
+    return "^" + "".join(parts) + (r"(?: .*)?\s*$" if loose_end else r"\s*$")
 
 
 def _group(item: Item, escapes: bool) -> str:

@@ -10,13 +10,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from forensics.sources import log_fields, log_guess, log_items
+from forensics.sources.log_catalogue import LogFormat
 from forensics.sources.log_fields import Field
-from forensics.sources.log_formats import LogFormat
+from forensics.sources.log_formats import stamp_notes
 from forensics.sources.log_items import Item
-from forensics.sources.log_strings import stamp_notes
 
 _TOKEN = re.compile(
     r'(?P<label>[A-Za-z_][\w-]*(?:: ?|=))?(?:\[(?P<bracketed>[^\]]*)\]|"(?P<quoted>(?:[^"\\]|\\.)*)")(?= |$)'
@@ -107,7 +107,7 @@ def _format(rows: Sequence[Sequence[_Word]], at: int, lines: Sequence[str]) -> L
         product=product,
         reader="quotes" if segments else "regex",
         fields=fields,
-        pattern=log_items.pattern(items, escapes=True, optional_from=optional),
+        pattern=log_items.pattern(items, escapes=True, optional_from=optional, loose_end=len(extras) == agent),
         time_is=time_is,
         notes=(*why, *stamp_notes(fields, time_is)),
         segments=segments,
@@ -116,6 +116,7 @@ def _format(rows: Sequence[Sequence[_Word]], at: int, lines: Sequence[str]) -> L
 
 def _head(rows: Sequence[Sequence[_Word]], at: int) -> tuple[Field, ...]:
     """What stands before the time: [virtual host] client [ident user]."""
+
     def addresses(i: int) -> float:
         return sum(1 for row in rows if _ADDRESS.match(row[i].text)) / len(rows)
 
@@ -178,7 +179,11 @@ def _product(
         return "Apache httpd, with virtual host", f"apache_vhost_{name}{plus}", "start"
     if any("kong_request_id" in f.name for f in fields):
         return "Kong proxy log", "kong_access", "end"
-    if (duration and duration.unit == "us") or escapes or any(re.search(r"\\x(?:[a-f][0-9a-f]|[0-9][a-f])", s) for s in lines):
+    if (
+        (duration and duration.unit == "us")
+        or escapes
+        or any(re.search(r"\\x(?:[a-f][0-9a-f]|[0-9][a-f])", s) for s in lines)
+    ):
         return "Apache httpd", f"apache_{name}{plus}", "start"
     if not agent and not duration:
         return "common log (Apache httpd, Tomcat and others)", f"apache_{name}{plus}", "start"
@@ -192,7 +197,8 @@ def _items(row: Sequence[_Word], fields: Sequence[Field]) -> list[Item]:
     items: list[Item] = []
     pending = ""
     for i, (word, field) in enumerate(zip(row, fields, strict=True)):
-        opening, closing = {"quoted": '""', "bracketed": "[]"}.get(word.kind, ("", ""))
+        opening = {"quoted": '"', "bracketed": "["}.get(word.kind, "")
+        closing = {"quoted": '"', "bracketed": "]"}.get(word.kind, "")
         pending += (" " if i else "") + word.label + opening
         if pending:
             items.append(Item(pending))
@@ -218,8 +224,3 @@ def _optional_from(items: list[Item], own: int, extras: int) -> int | None:
     literal = items[seen].text
     items[seen : seen + 1] = [Item('"'), Item(literal[1:])]
     return seen + 1
-
-
-def renamed(found: LogFormat, format_id: str) -> LogFormat:
-    """The same reading under another id."""
-    return replace(found, id=format_id)

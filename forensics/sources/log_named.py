@@ -10,9 +10,9 @@ from statistics import median
 from typing import Any
 
 from forensics.sources import log_fields
+from forensics.sources.log_catalogue import JsonShape, LogFormat, json_keys, json_shapes
 from forensics.sources.log_fields import Field
-from forensics.sources.log_formats import JsonShape, LogFormat, json_keys, json_shapes
-from forensics.sources.log_strings import stamp_notes
+from forensics.sources.log_formats import stamp_notes
 
 _DEPTH = 4
 _ISO = re.compile(r"^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?(Z| ?[+-]\d\d:?\d\d)?$")
@@ -116,10 +116,14 @@ def _by_name(paths: Sequence[_Path], shape: JsonShape | None) -> Iterator[tuple[
         answer = "resp" in parents or log_fields.fold(key).startswith(("downstream-", "origin-", "resp"))
         if field is None or (answer and field.role not in ("retry_after", "status", "bytes")):
             continue
+        if _SETTINGS & {log_fields.fold(k) for k in path.keys[:-1]}:  # {"service": {"retries": 5}} is no attempt
+            continue
         settled = _with_unit(replace(field, name=key, path=path.path), path.values)
         if settled is not None:
             yield settled, path
 
+
+_SETTINGS = {"service", "route", "upstream", "balancer", "config", "resource", "labels"}
 
 _MUST_LOOK: dict[str, re.Pattern[str]] = {
     "request": _REQUEST, "method": _METHOD, "target": _TARGET, "status": _STATUS,

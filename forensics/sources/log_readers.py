@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from forensics.sources.log_formats import LogFormat
+from forensics.sources.log_catalogue import LogFormat
 from forensics.sources.log_named import BROKEN_JSON
 from forensics.sources.log_sql import Parameters
 
@@ -29,7 +29,9 @@ def raw(log_format: LogFormat, file: str, parameters: Parameters) -> str:
         f"SELECT line_no, line, {_body(log_format, parameters)} AS body FROM lines "
         "WHERE line IS NOT NULL AND (line > '!' OR NOT regexp_full_match(line, '\\s*'))"
     )
-    fields = {"json": _json, "labels": _labels, "quotes": _quotes}.get(log_format.reader, _regex)(log_format, parameters)
+    fields = {"json": _json, "labels": _labels, "quotes": _quotes}.get(log_format.reader, _regex)(
+        log_format, parameters
+    )
     return f"WITH lines AS MATERIALIZED ({lines}), bodies AS ({bodies}), raw AS ({fields})"
 
 
@@ -103,9 +105,7 @@ def _quotes(log_format: LogFormat, parameters: Parameters) -> str:
     )
 
 
-def _outside(
-    log_format: LogFormat, n: int, segment: tuple[int, ...], texts: dict[int, str], checks: list[str]
-) -> None:
+def _outside(log_format: LogFormat, n: int, segment: tuple[int, ...], texts: dict[int, str], checks: list[str]) -> None:
     """Adds the texts and checks of one piece outside the quotes: a blank at either side, words between."""
     first, last = n == 0, n == len(log_format.segments) - 1
     if not segment:

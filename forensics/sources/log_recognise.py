@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from forensics.sources import log_added, log_layout, log_named
-from forensics.sources.log_formats import LogFormat, text_formats, wrappers
+from forensics.sources.log_catalogue import LogFormat, text_formats, wrappers
 
 _LONGEST = 6000  # characters; patterns are not tried on longer sample lines
 

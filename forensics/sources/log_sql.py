@@ -5,8 +5,8 @@ Every expression takes any text whatever and gives NULL where it means nothing; 
 
 from __future__ import annotations
 
+from forensics.sources.log_catalogue import LogFormat
 from forensics.sources.log_fields import Field
-from forensics.sources.log_formats import LogFormat
 
 _DAY_US = 86_400_000_000
 _LATEST_S = 4_102_444_800  # the year 2100: what is later is no time
@@ -15,7 +15,8 @@ REQUEST_LINE = r"^([A-Za-z][A-Za-z0-9_-]*) +(?:(\S.*?) +HTTP/[0-9][0-9.]*|((?:/|
 """METHOD target PROTOCOL; without a protocol only for what is a path beyond doubt."""
 _METHOD = "^[A-Za-z][A-Za-z0-9_-]*$"
 _ID_SEGMENT = (
-    r"[0-9]+|[0-9a-fA-F]{8,}|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|.*[0-9]{3}.*|.{16,}[0-9].*|.*[0-9].{16,}"
+    r"[0-9]+|[0-9a-fA-F]{8,}|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
+    r"|.*[0-9]{3}.*|.{16,}[0-9].*|.*[0-9].{16,}"
 )
 """A segment of a path that names one thing: numbers, hex, UUIDs, tokens with three digits in a row or long ones with
 any. `v1`, `oauth2` and `3ds` are none."""
@@ -116,7 +117,8 @@ def _iso_us(x: str, zone: str, parameters: Parameters) -> str:
     date = r"^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?"
     text = f"replace(replace(replace({x}, ',', '.'), ' +', '+'), ' -', '-')"
     return (
-        rf"CASE WHEN regexp_matches({x}, '{date}(?:Z|z| ?[+-]\d\d:?\d\d)$') THEN epoch_us(TRY_CAST({text} AS TIMESTAMPTZ)) "
+        rf"CASE WHEN regexp_matches({x}, '{date}(?:Z|z| ?[+-]\d\d:?\d\d)$') "
+        f"THEN epoch_us(TRY_CAST({text} AS TIMESTAMPTZ)) "
         f"WHEN regexp_matches({x}, '{date}$') "
         f"THEN epoch_us(timezone({parameters.bind(zone)}, TRY_CAST({text} AS TIMESTAMP))) END"
     )
@@ -133,24 +135,36 @@ def epoch_us(x: str) -> str:
     )
 
 
+def request_words(log_format: LogFormat) -> str:
+    """The request line cut at its spaces; NULL for formats that have method and target apart."""
+    found = log_format.field("request")
+    return f"string_split(f{found[0]}, ' ')" if found is not None else "NULL"
+
+
+_PLAIN = (
+    "len(words) = 3 AND words[1] IN ('GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS') AND words[2] <> '' "
+    "AND words[3] IN ('HTTP/1.1', 'HTTP/1.0', 'HTTP/2.0', 'HTTP/2', 'HTTP/3.0', 'HTTP/3')"
+)
+"""Nearly all requests, and cheap to see; whatever else goes through REQUEST_LINE, which reads these the same."""
+
+
 def method(log_format: LogFormat) -> str:
-    """The method, or NULL when the request is none."""
+    """The method, or NULL when the request is none. Over `words`."""
     found = log_format.field("request")
     if found is not None:
-        x = f"f{found[0]}"
-        slow = f"regexp_extract({x}, '{REQUEST_LINE}', 1)"
-        return f"CASE WHEN {_plain(x)} THEN split_part({x}, ' ', 1) ELSE nullif({slow}, '') END"
+        slow = f"regexp_extract(f{found[0]}, '{REQUEST_LINE}', 1)"
+        return f"CASE WHEN {_PLAIN} THEN words[1] ELSE nullif({slow}, '') END"
     found = log_format.field("method")
     return f"CASE WHEN regexp_matches(f{found[0]}, '{_METHOD}') THEN f{found[0]} END" if found else "NULL"
 
 
 def target(log_format: LogFormat) -> str:
-    """What was asked for, with its query string; NULL when the request is none."""
+    """What was asked for, with its query string; NULL when the request is none. Over `words`."""
     found = log_format.field("request")
     if found is not None:
         x = f"f{found[0]}"
         slow = f"regexp_extract({x}, '{REQUEST_LINE}', 2) || regexp_extract({x}, '{REQUEST_LINE}', 3)"
-        return f"CASE WHEN {_plain(x)} THEN split_part({x}, ' ', 2) ELSE nullif({slow}, '') END"
+        return f"CASE WHEN {_PLAIN} THEN words[2] ELSE nullif({slow}, '') END"
     found = log_format.field("target")
     if found is None:
         return "NULL"
@@ -162,14 +176,10 @@ def target(log_format: LogFormat) -> str:
     return f"{base} || CASE WHEN coalesce({asked}, '') NOT IN ('', '-') THEN '?' || {asked} ELSE '' END"
 
 
-def _plain(x: str) -> str:
-    """Three words, the last the protocol: nearly all requests, and cheap to see."""
-    return rf"regexp_matches({x}, '^[A-Za-z][A-Za-z0-9_-]* \S+ HTTP/[0-9][0-9.]*$')"
-
-
 def path(x: str) -> str:
     """A target without scheme, host and query; / when nothing is left."""
-    bare = rf"CASE WHEN starts_with({x}, '/') THEN {x} ELSE regexp_replace({x}, '^[A-Za-z][A-Za-z0-9+.-]*://[^/?#]*', '') END"
+    absolute = "^[A-Za-z][A-Za-z0-9+.-]*://[^/?#]*"
+    bare = f"CASE WHEN starts_with({x}, '/') THEN {x} ELSE regexp_replace({x}, '{absolute}', '') END"
     cut = f"split_part({bare}, '?', 1)"
     return unescaped(f"coalesce(nullif({cut}, ''), '/')")
 
@@ -197,11 +207,11 @@ def route(x: str) -> str:
 
 def order_id(x: str) -> str:
     """The order a target names: the segment after orders/, or a parameter order, order_id, orderNo ...; or NULL."""
-    after = r"(?i)/orders?/([^/?#]*[0-9][^/?#]*)"
+    after = r"/[Oo]rders?/([^/?#]*[0-9][^/?#]*)"
     asked = r"(?i)[?&]order(?:[_-]?(?:id|no|number|key))?=([^&#]+)"
     return (
-        f"CASE WHEN contains(lower({x}), 'order') THEN coalesce(nullif(regexp_extract({x}, '{after}', 1), ''), "
-        f"nullif(regexp_extract({x}, '{asked}', 1), '')) END"
+        f"CASE WHEN contains({x}, 'rder') THEN coalesce(nullif(regexp_extract({x}, '{after}', 1), ''), "
+        f"CASE WHEN contains({x}, '?') THEN nullif(regexp_extract({x}, '{asked}', 1), '') END) END"
     )
 
 

@@ -1,23 +1,20 @@
 """Access logs: which format a log is in, and the SQL that reads it into `requests` and `rejects`.
 
-    found = recognise(sample_lines)
-    select, values = requests_sql(found.format, path, zone)      every readable line, columns of `requests`
-    select, values = rejects_sql(found.format, path)             every other line that is not blank, and why
-    words = settle_attempts(connection, source_id)               once inserted: from which number callers count
-
-For speed the caller switches `preserve_insertion_order` off around the insertion: line numbers stay right.
+found = recognise(sample_lines)
+select, values = requests_sql(found.format, path, zone)      every readable line, columns of `requests`
+select, values = rejects_sql(found.format, path)             every other line that is not blank, and why
+words = settle_attempts(connection, source_id)               once inserted: from which number callers count
 """
 
 from __future__ import annotations
 
-
 from forensics.schema import REQUESTS
 from forensics.sources import log_readers, log_sql
 from forensics.sources.log_attempts import settle_attempts
+from forensics.sources.log_catalogue import LogFormat
 from forensics.sources.log_fields import Field
-from forensics.sources.log_formats import LogFormat
+from forensics.sources.log_formats import from_log_format
 from forensics.sources.log_recognise import LogRecognition, recognise
-from forensics.sources.log_strings import from_log_format
 
 __all__ = ["LogRecognition", "from_log_format", "recognise", "rejects_sql", "requests_sql", "settle_attempts"]
 
@@ -38,7 +35,9 @@ def requests_sql(log_format: LogFormat, path: str, zone: str) -> tuple[str, list
     names = [c.name for c in REQUESTS.columns if c.name not in ("source_id", "hop")]
     types = {c.name: c.type for c in REQUESTS.columns}
     chosen = ", ".join(f"CAST({columns.get(n, 'NULL')} AS {types[n]}) AS {n}" for n in names)
-    return parameters.finish(f"{_parsed(log_format, path, zone, parameters)} SELECT {chosen} FROM parsed WHERE readable")
+    return parameters.finish(
+        f"{_parsed(log_format, path, zone, parameters)} SELECT {chosen} FROM parsed WHERE readable"
+    )
 
 
 def rejects_sql(log_format: LogFormat, path: str) -> tuple[str, list[object]]:
@@ -55,7 +54,8 @@ def rejects_sql(log_format: LogFormat, path: str) -> tuple[str, list[object]]:
     # Whether a stamp can be read does not depend on the zone.
     parsed = _parsed(log_format, path, "UTC", parameters)
     return parameters.finish(
-        f"{parsed} SELECT line_no, {_reason(log_format)} AS reason, left(line, 500) AS text FROM parsed WHERE NOT readable"
+        f"{parsed} SELECT line_no, {_reason(log_format)} AS reason, left(line, 500) AS text "
+        "FROM parsed WHERE NOT readable"
     )
 
 
@@ -67,15 +67,23 @@ def _parsed(log_format: LogFormat, path: str, zone: str, parameters: log_sql.Par
         f"f{i}" for i, f in enumerate(log_format.fields) if f.role not in ("other", "time", "date", "clock", "duration")
     )
     comma = ", " if kept else ""
-    clauses = (
-        log_readers.raw(log_format, path, parameters),
-        f"stamped AS (SELECT line_no, line{comma}{kept}, {log_sql.time_us(log_format, zone, parameters)} AS stamp_us, "
-        f"{took} AS took_us, {log_sql.method(log_format)} AS method, {log_sql.target(log_format)} AS target FROM raw)",
-        f"placed AS (SELECT *, {started} AS started_us, {log_sql.path('target')} AS path FROM stamped)",
-        "parsed AS (SELECT *, coalesce(stamp_us IS NOT NULL AND method IS NOT NULL AND path IS NOT NULL, false) "
-        "AS readable FROM placed)",
+    stamp, method, target = (
+        log_sql.time_us(log_format, zone, parameters),
+        log_sql.method(log_format),
+        log_sql.target(log_format),
     )
-    return ", ".join(clauses)
+    raw = log_readers.raw(log_format, path, parameters)
+    cut = f"SELECT *, {log_sql.request_words(log_format)} AS words FROM raw"
+    stamped = (
+        f"SELECT line_no, line{comma}{kept}, {stamp} AS stamp_us, {took} AS took_us, {method} AS method, "
+        f"{target} AS target FROM cut"
+    )
+    placed = f"SELECT *, {started} AS started_us, {log_sql.path('target')} AS path FROM stamped"
+    # The flag goes through unnest, which no filter passes: else the engine would work out stamp, method and path once
+    # for the filter and once more for the row.
+    flag = "coalesce(stamp_us IS NOT NULL AND method IS NOT NULL AND path IS NOT NULL, false)"
+    parsed = f"SELECT *, unnest([{flag}]) AS readable FROM placed"
+    return f"{raw}, cut AS ({cut}), stamped AS ({stamped}), placed AS ({placed}), parsed AS ({parsed})"
 
 
 def _columns(log_format: LogFormat, parameters: log_sql.Parameters) -> dict[str, str]:
@@ -143,12 +151,13 @@ def _attempt(log_format: LogFormat, parameters: log_sql.Parameters) -> dict[str,
     number = f"TRY_CAST({_value(index, field, parameters)} AS INTEGER)"
     added = 1 - field.base if field.base is not None else 0
     attempt = f"CASE WHEN {number} BETWEEN 0 AND 1000 THEN {number} + {added} END"
-    return {"attempt": attempt, "attempt_source": f"CASE WHEN {attempt} IS NOT NULL THEN {parameters.bind(field.name)} END"}
+    return {
+        "attempt": attempt,
+        "attempt_source": f"CASE WHEN {attempt} IS NOT NULL THEN {parameters.bind(field.name)} END",
+    }
 
 
-def _with_undecided(
-    log_format: LogFormat, columns: dict[str, str], parameters: log_sql.Parameters
-) -> dict[str, str]:
+def _with_undecided(log_format: LogFormat, columns: dict[str, str], parameters: log_sql.Parameters) -> dict[str, str]:
     """Fields that were blank all through the sample: each value goes to the open column whose syntax it has."""
     blanks = [(i, f) for i, f in enumerate(log_format.fields) if f.role == "undecided"]
     wanted = (

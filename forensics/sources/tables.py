@@ -77,7 +77,7 @@ def stage(connection: duckdb.DuckDBPyConnection, evidence: Evidence, workdir: Pa
 def first_lines(path: Path, count: int) -> list[str]:
     """The first lines of a clean text, each cut at 64 KiB, without their ends."""
     with path.open(encoding="utf-8", errors="replace", newline="") as file:
-        lines = []
+        lines: list[str] = []
         while len(lines) < count and (line := file.readline(1 << 16)):
             lines.append(line.rstrip("\r\n"))
         return lines
@@ -293,7 +293,8 @@ def _stage_parquet(connection: duckdb.DuckDBPyConnection, evidence: Evidence) ->
         aliases = ", ".join(c.name for c in columns)
         connection.execute(
             "CREATE TEMP TABLE staged AS SELECT CAST(file_row_number + 1 AS BIGINT) AS line_no, * "
-            f"EXCLUDE (file_row_number) FROM read_parquet($path, file_row_number = true) AS file({aliases}, file_row_number)",
+            "EXCLUDE (file_row_number) FROM read_parquet($path, file_row_number = true) "
+            f"AS file({aliases}, file_row_number)",
             path,
         )
     except duckdb.Error as exc:
@@ -316,7 +317,9 @@ def _stage_sheet(connection: duckdb.DuckDBPyConnection, evidence: Evidence, work
     rows = [(n, [_cell_text(c) for c in cells]) for n, cells in enumerate(sheets[name], 1)]
     header = next(((n, cells) for n, cells in rows if _is_heading(cells)), None)
     if header is None:
-        raise UnrecognisedError(f"{evidence.path}: sheet {name!r} has no row of headings", "put the column names above the rows")
+        raise UnrecognisedError(
+            f"{evidence.path}: sheet {name!r} has no row of headings", "put the column names above the rows"
+        )
     line, headings = header
     body = ([str(n), *cells] for n, cells in rows if n > line and any(cells))
     columns = _columns([h.strip() for h in headings])

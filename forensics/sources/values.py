@@ -22,8 +22,11 @@ _SAMPLE_ROWS = 2000
 _OFFSET = r"\d:\d{2}(:\d{2}(\.\d+)?)?\s*(Z|z|UTC|GMT|[+-]\d{2}(:?\d{2})?)$"
 
 # ISO 4217 minor units that differ from 2.
-ZERO_DECIMAL = "BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX VND VUV XAF XOF XPF".split()
-THREE_DECIMAL = "BHD IQD JOD KWD LYD OMR TND".split()
+ZERO_DECIMAL = (
+    *("BIF", "CLP", "DJF", "GNF", "ISK", "JPY", "KMF", "KRW"),
+    *("PYG", "RWF", "UGX", "VND", "VUV", "XAF", "XOF", "XPF"),
+)
+THREE_DECIMAL = ("BHD", "IQD", "JOD", "KWD", "LYD", "OMR", "TND")
 
 TIME_FORMATS = (
     ("%Y-%m-%d %H:%M:%S.%f", "ISO"),
@@ -52,7 +55,12 @@ TIME_FORMATS = (
     ("%Y년 %m월 %d일 %H시 %M분 %S초", "Korean"),
     ("%Y年%m月%d日 %H:%M:%S", "Japanese"),
 )
-EPOCHS = (("epoch seconds", 9, 10, 1_000_000), ("epoch ms", 12, 13, 1_000), ("epoch µs", 15, 16, 1), ("epoch ns", 18, 19, 0))
+EPOCHS = (
+    ("epoch seconds", 9, 10, 1_000_000),
+    ("epoch ms", 12, 13, 1_000),
+    ("epoch µs", 15, 16, 1),
+    ("epoch ns", 18, 19, 0),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +77,8 @@ class Reading:
 def sample(connection: duckdb.DuckDBPyConnection, column: StagedColumn, rows: int = _SAMPLE_ROWS) -> list[str]:
     """Up to that many cells of a column as text, spread over the file, always the same ones."""
     found = connection.execute(
-        f"SELECT CAST({column.name} AS VARCHAR) FROM staged WHERE {column.name} IS NOT NULL ORDER BY hash(line_no), line_no "
-        "LIMIT $rows",
+        f"SELECT CAST({column.name} AS VARCHAR) FROM staged WHERE {column.name} IS NOT NULL "
+        "ORDER BY hash(line_no), line_no LIMIT $rows",
         {"rows": rows},
     ).fetchall()
     return [row[0].strip() for row in found if row[0].strip()]
@@ -116,7 +124,9 @@ def _epoch(cells: Sequence[str], text: str) -> Reading | None:
 
 
 def _share(connection: duckdb.DuckDBPyConnection, cells: Sequence[str], test: str) -> float:
-    row = connection.execute(f"SELECT avg(CASE WHEN {test} THEN 1.0 ELSE 0 END) FROM unnest($cells) AS t(cell)", {"cells": list(cells)}).fetchone()
+    row = connection.execute(
+        f"SELECT avg(CASE WHEN {test} THEN 1.0 ELSE 0 END) FROM unnest($cells) AS t(cell)", {"cells": list(cells)}
+    ).fetchone()
     return float(row[0]) if row and row[0] is not None else 0.0
 
 
@@ -137,7 +147,8 @@ def _iso(connection: duckdb.DuckDBPyConnection, cells: Sequence[str], text: str,
 
 def _formatted(connection: duckdb.DuckDBPyConnection, cells: Sequence[str], text: str, zoned: str) -> Reading | None:
     shares = [
-        (_share(connection, cells, f"try_strptime(cell, '{form}') IS NOT NULL"), form, order) for form, order in TIME_FORMATS
+        (_share(connection, cells, f"try_strptime(cell, '{form}') IS NOT NULL"), form, order)
+        for form, order in TIME_FORMATS
     ]
     share, form, order = max(shares, key=lambda s: s[0])
     if share < 0.9:
@@ -153,7 +164,11 @@ _SYMBOLS = r"[\s\u00a0\u202f'’]|[€$£¥￥₩₹]|원|円|[A-Za-z]{3}\s*$|^[
 
 
 def read_money(
-    connection: duckdb.DuckDBPyConnection, column: StagedColumn, currency_sql: str, heading: str, unit: str | None = None
+    connection: duckdb.DuckDBPyConnection,
+    column: StagedColumn,
+    currency_sql: str,
+    heading: str,
+    unit: str | None = None,
 ) -> Reading | None:
     """How to read a column as exact major units; None when its cells are no amounts.
 
@@ -205,7 +220,8 @@ def _decimal_mark(cells: Sequence[str]) -> tuple[str, bool] | None:
 def _money_text(name: str, mark: str) -> str:
     thousands = "," if mark == "." else "."
     text = f"trim(CAST({name} AS VARCHAR))"
-    bare = f"replace(regexp_replace({text}, '[\\s\\x{{00a0}}\\x{{202f}}''’€$£¥￥₩₹원円A-Za-z]', '', 'g'), '{thousands}', '')"
+    marks = "[\\s\\x{00a0}\\x{202f}''’€$£¥￥₩₹원円A-Za-z]"
+    bare = f"replace(regexp_replace({text}, '{marks}', '', 'g'), '{thousands}', '')"
     bare = f"replace({bare}, '{mark}', '.')" if mark != "." else bare
     signed = (
         f"CASE WHEN regexp_matches({bare}, '^\\(.*\\)$') THEN '-' || trim({bare}, '()') "
@@ -243,7 +259,8 @@ def words() -> Mapping[str, Mapping[str, str]]:
     """For `status` and `kind`: the ledger's word in lower case -> our word."""
     data = tomllib.loads((files("forensics.sources") / "data" / "words.toml").read_text(encoding="utf-8"))
     return {
-        field: {word.casefold(): ours for ours, theirs in table.items() for word in theirs} for field, table in data.items()
+        field: {word.casefold(): ours for ours, theirs in table.items() for word in theirs}
+        for field, table in data.items()
     }
 
 

@@ -14,7 +14,18 @@ from zoneinfo import ZoneInfo
 
 from forensics.errors import UsageError
 
-_GERMAN = {"betrag", "währung", "waehrung", "zeitpunkt", "kunde", "bestellnr", "buchungstag", "vorgang", "karte", "datum"}
+_GERMAN = {
+    "betrag",
+    "währung",
+    "waehrung",
+    "zeitpunkt",
+    "kunde",
+    "bestellnr",
+    "buchungstag",
+    "vorgang",
+    "karte",
+    "datum",
+}
 _MIN_SHARE = 0.2
 
 
@@ -35,7 +46,9 @@ def check(name: str) -> str:
     try:
         ZoneInfo(name)
     except (KeyError, ValueError, OSError) as exc:
-        raise UsageError(f"--zone {name}: there is no such zone", "use an IANA name: Asia/Seoul, Europe/Berlin, UTC") from exc
+        raise UsageError(
+            f"--zone {name}: there is no such zone", "use an IANA name: Asia/Seoul, Europe/Berlin, UTC"
+        ) from exc
     return name
 
 
@@ -65,7 +78,9 @@ def choose(
     fallback = language or Zone("UTC", "assumed: nothing in the file names a zone")
     if naive is None or not known:
         return fallback
-    candidates = [fallback, Zone("UTC", "")] + [Zone(f"Etc/GMT{-h:+d}", "") for h in (*range(1, 15), *range(-1, -13, -1))]
+    candidates = [fallback, Zone("UTC", "")] + [
+        Zone(f"Etc/GMT{-h:+d}", "") for h in (*range(1, 15), *range(-1, -13, -1))
+    ]
     scored = [(_overlap(_in_utc(naive, z.name), known), z) for z in candidates]
     best = max(score for score, _ in scored)
     if best < _MIN_SHARE or scored[0][0] >= 0.95 * best:
@@ -73,7 +88,9 @@ def choose(
             return Zone("UTC", "so read, the times fall beside those of the other evidence")
         return fallback
     chosen = next(z for score, z in scored if score == best)
-    return Zone(chosen.name, "so read, the times fall beside those of the other evidence; in no other zone do they as well")
+    return Zone(
+        chosen.name, "so read, the times fall beside those of the other evidence; in no other zone do they as well"
+    )
 
 
 def _in_utc(naive: tuple[datetime, datetime], zone: str) -> tuple[datetime, datetime]:

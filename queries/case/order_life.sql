@@ -7,6 +7,8 @@
 -- columns.at        = { type = "TIMESTAMP", help = "When, UTC; NULL when the row has no time." }
 -- columns.what      = { type = "VARCHAR", help = "request, payment, delivery, dead letter, settlement or key." }
 -- columns.detail    = { type = "VARCHAR", help = "The row in a few words." }
+-- columns.amount    = { type = "DECIMAL(18,4)", help = "Money of a payment or settlement." }
+-- columns.currency  = { type = "VARCHAR", help = "Its ISO 4217 code." }
 -- columns.ref       = { type = "VARCHAR", help = "Its own id." }
 -- columns.source_id = { type = "BIGINT", help = "File the row stands in." }
 -- columns.line_no   = { type = "BIGINT", help = "Line or row in that file." }
@@ -20,7 +22,9 @@ life AS (
   SELECT
     created_at AS at,
     'payment' AS what,
-    kind || ' ' || status || ' ' || CAST(amount AS VARCHAR) || ' ' || coalesce(currency, '') AS detail,
+    coalesce(kind, '?') || ' ' || coalesce(status, '?') AS detail,
+    amount,
+    currency,
     payment_id AS ref,
     source_id,
     line_no
@@ -32,7 +36,9 @@ life AS (
     'request',
     method || ' ' || path || ' -> ' || coalesce(CAST(status AS VARCHAR), '?')
       || coalesce(' attempt ' || CAST(attempt AS VARCHAR), '')
-      || coalesce(' after ' || CAST(duration_us / 1000 AS VARCHAR) || ' ms', ''),
+      || coalesce(' after ' || CAST(CAST(floor(duration_us / 1000) AS BIGINT) AS VARCHAR) || ' ms', ''),
+    NULL,
+    NULL,
     coalesce(request_id, idempotency_key),
     source_id,
     line_no
@@ -45,30 +51,42 @@ life AS (
     delivered_at,
     'delivery',
     'delivery ' || coalesce(CAST(delivery_no AS VARCHAR), '?') || coalesce(' to ' || consumer, ''),
+    NULL,
+    NULL,
     message_id,
     source_id,
     line_no
   FROM deliveries
   WHERE business_key = $order_id
   UNION ALL
-  SELECT last_failed_at, 'dead letter', coalesce(reason, 'no reason given'), message_id, source_id, line_no
+  SELECT
+    last_failed_at,
+    'dead letter',
+    coalesce(reason, 'no reason given'),
+    NULL,
+    NULL,
+    message_id,
+    source_id,
+    line_no
   FROM dead_letters
   WHERE business_key = $order_id
   UNION ALL
   SELECT
     settled_at,
     'settlement',
-    coalesce(kind, '') || ' ' || CAST(amount AS VARCHAR),
+    coalesce(kind, '?'),
+    amount,
+    currency,
     provider_ref,
     source_id,
     line_no
   FROM settlements
   WHERE order_id = $order_id
   UNION ALL
-  SELECT created_at, 'key', coalesce(status, 'seen'), key, source_id, line_no
+  SELECT created_at, 'key', coalesce(status, 'seen'), NULL, NULL, key, source_id, line_no
   FROM idempotency_log
   WHERE business_key = $order_id
 )
-SELECT at, what, detail, ref, source_id, line_no
+SELECT at, what, detail, amount, currency, ref, source_id, line_no
 FROM life
 ORDER BY at, source_id, line_no

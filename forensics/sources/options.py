@@ -1,0 +1,49 @@
+"""What the user says about the evidence; everything else is recognised."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from forensics.errors import UsageError
+from forensics.sources import values, zones
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The user's own words about files; None and empty mean: recognise it."""
+
+    kind: str | None = None
+    """Canonical table (`--as`)."""
+    mapping: Mapping[str, str] = field(default_factory=dict)
+    """Canonical column -> heading (`--map`)."""
+    zone: str | None = None
+    """IANA zone of times without an offset (`--zone`)."""
+    log_format: str | None = None
+    """nginx log_format or Apache LogFormat string (`--log-format`)."""
+    unit: str | None = None
+    """minor | major (`--unit`)."""
+    currency: str | None = None
+    """ISO 4217 code for tables that name none (`--currency`)."""
+    status: Mapping[str, str] = field(default_factory=dict)
+    """The ledger's word -> canonical status (`--status`)."""
+
+
+def check(options: Options) -> None:
+    """Options that can mean something.
+
+    Raises:
+        UsageError: they cannot; the message names the option.
+    """
+    if options.zone:
+        zones.check(options.zone)
+    if options.unit not in (None, "minor", "major"):
+        raise UsageError(f"--unit {options.unit}: expected minor or major")
+    if options.currency and not (len(options.currency) == 3 and options.currency.isalpha()):
+        raise UsageError(f"--currency {options.currency}: expected an ISO 4217 code such as KRW")
+    canonical = set(values.words()["status"].values())
+    for word, status in options.status.items():
+        if status not in canonical:
+            raise UsageError(
+                f"--status {word}={status}: {status!r} is no status", f"one of {', '.join(sorted(canonical))}"
+            )

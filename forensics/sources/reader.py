@@ -1,0 +1,227 @@
+"""One staged table on its way into its canonical table: which expression gives which column, and what is rejected."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import duckdb
+
+from forensics import schema
+from forensics.errors import EvidenceError
+from forensics.model import Source
+from forensics.sources import columns, register, tables, values, zones
+from forensics.sources.evidence import Evidence
+from forensics.sources.options import Options
+
+_EXPECTED = {"created_at": "a time", "amount": "an amount of money", "delivered_at": "a time", "settled_at": "a time"}
+_CURRENCIES = frozenset(
+    (
+        *("KRW", "JPY", "USD", "EUR", "GBP", "CNY", "CHF", "SEK", "NOK", "DKK", "PLN", "CZK"),
+        *("AUD", "CAD", "SGD", "HKD", "INR", "BRL", "MXN", "VND", "THB", "TWD"),
+    )
+)
+
+
+class TableReader:
+    """Reads one staged table; the tables `staged` and `staged_rejects` are dropped when it is done."""
+
+    def __init__(
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        evidence: Evidence,
+        staged: tables.Staged,
+        found: columns.Recognition,
+        options: Options,
+    ) -> None:
+        self._connection = connection
+        self._evidence = evidence
+        self._staged = staged
+        self._found = found
+        self._options = options
+        self._table = schema.table(found.kind)
+        self._how: dict[str, str] = {}
+        self._zone: zones.Zone | None = None
+
+    def load(self, source_id: int) -> Source:
+        """Insert the readable rows, keep the others as rejects, and say how it was read."""
+        expressions = self._expressions()
+        names = list(expressions)
+        selected = ", ".join(f"{sql} AS {name}" for name, sql in expressions.items())
+        required = [c.name for c in self._table.columns[2:] if c.required]
+        good = " AND ".join(f"{name} IS NOT NULL" for name in required) or "true"
+        inserted = self._connection.execute(
+            f"INSERT INTO {self._table.name} (source_id, line_no, {', '.join(names)}) "
+            f"SELECT $id, line_no, {', '.join(names)} FROM (SELECT line_no, {selected} FROM staged) WHERE {good}",
+            {"id": source_id},
+        ).fetchall()
+        self._connection.execute(
+            "INSERT INTO rejects SELECT $id, line_no, reason, text FROM staged_rejects", {"id": source_id}
+        )
+        if inserted != self._connection.execute("SELECT count(*) FROM staged").fetchall():
+            self._reject(source_id, expressions, required)
+        time = next((c.name for c in self._table.columns if c.type == "TIMESTAMP"), None)
+        counts = register.count_rows(self._connection, self._table.name, time, source_id)
+        notes = [*self._evidence.notes, *self._staged.notes, *self._warnings(source_id)]
+        for name in ("staged", "staged_rejects"):
+            self._connection.execute(f"DROP TABLE {name}")
+        return Source(
+            source_id=source_id,
+            path=str(self._evidence.path),
+            sha256=self._evidence.sha256,
+            kind=self._table.name,
+            format=self._staged.format,
+            mapping=self._mapping(),
+            encoding=self._evidence.encoding,
+            zone=self._zone.name if self._zone else None,
+            zone_reason=self._zone.why if self._zone else None,
+            hop=None,
+            notes=tuple(notes),
+            **counts,
+        )
+
+    def _mapping(self) -> dict[str, str]:
+        return {
+            name: f"{choice.column.heading} ({choice.why}{'; ' + self._how[name] if name in self._how else ''})"
+            for name, choice in self._found.mapping.items()
+        }
+
+    def _expressions(self) -> dict[str, str]:
+        found = self._found.mapping
+        expressions = {}
+        for column in self._table.columns[2:]:
+            if column.name in found:
+                expressions[column.name] = self._expression(column, found[column.name])
+        if self._table.name == "payments":
+            expressions = self._finish_payments(expressions)
+        if self._table.name == "settlements":
+            expressions["currency"] = self._currency()
+        return expressions
+
+    def _expression(self, column: schema.Column, choice: columns.Choice) -> str:
+        name = choice.column.name
+        if column.type == "TIMESTAMP":
+            return self._time(column.name, choice)
+        if column.type == schema.MONEY:
+            reading = values.read_money(
+                self._connection, choice.column, self._currency(), choice.column.heading, self._options.unit
+            )
+            return self._read(column.name, choice, reading)
+        text = f"CAST({name} AS VARCHAR)"
+        if column.type == "JSON":
+            return f"CASE WHEN json_valid({text}) THEN CAST({text} AS JSON) ELSE to_json({text}) END"
+        if column.type in ("BIGINT", "BOOLEAN", "INTEGER", "DOUBLE"):
+            return f"TRY_CAST({text} AS {column.type})"
+        return f"nullif(nullif(trim({text}), ''), '-')"
+
+    def _read(self, name: str, choice: columns.Choice, reading: values.Reading | None) -> str:
+        if reading is None:
+            example = next(iter(values.sample(self._connection, choice.column, 1)), "")
+            if not self._table.column(name).required:
+                self._how[name] = (
+                    f"left out: {example[:40]!r} is not {_EXPECTED.get(name, 'readable')}" if example else "empty"
+                )
+                return "NULL"
+            raise EvidenceError(
+                f"{self._evidence.path}: column {choice.column.heading!r} was taken for {name}, but cells like "
+                f"{example[:60]!r} are not {_EXPECTED.get(name, 'readable')}",
+                f"say which column it is: --map {name}=HEADING",
+            )
+        self._how[name] = reading.how
+        return reading.sql
+
+    def _time(self, name: str, choice: columns.Choice) -> str:
+        reading = values.read_time(self._connection, choice.column, "UTC")
+        if reading is not None and reading.naive:
+            zone = self._choose_zone(reading)
+            reading = values.read_time(self._connection, choice.column, zone.name)
+        return self._read(name, choice, reading)
+
+    def _choose_zone(self, reading: values.Reading) -> zones.Zone:
+        if self._zone is None:
+            if self._options.zone:
+                self._zone = zones.Zone(self._options.zone, "given")
+            else:
+                row = self._connection.execute(
+                    f"SELECT min(t), max(t) FROM (SELECT {reading.sql} AS t FROM staged)"
+                ).fetchone()
+                naive = (row[0], row[1]) if row and row[0] else None
+                language = zones.of_words([c.heading for c in self._staged.columns])
+                self._zone = zones.choose(naive, register.utc_windows(self._connection), language)
+        return self._zone
+
+    def _currency(self) -> str:
+        choice = self._found.mapping.get("currency")
+        if choice:
+            return f"nullif(upper(trim(CAST({choice.column.name} AS VARCHAR))), '')"
+        code = self._options.currency or self._currency_of_heading()
+        return f"'{code.upper()}'" if code else "CAST(NULL AS VARCHAR)"
+
+    def _currency_of_heading(self) -> str | None:
+        amount = self._found.mapping.get("amount")
+        words = columns.tokens(amount.column.heading) if amount else []
+        return next((w for w in words if w in _CURRENCIES), None)
+
+    def _finish_payments(self, expressions: dict[str, str]) -> dict[str, str]:
+        """Canonical status and kind beside the ledger's own words, and what maps to nothing as JSON."""
+        found = self._found.mapping
+        status_raw = expressions.get("status", "CAST(NULL AS VARCHAR)")
+        kind_raw = expressions.get("kind", "CAST(NULL AS VARCHAR)")
+        negative = f"({expressions['amount']}) < 0"
+        kind = "'charge'"
+        if "kind" in found:
+            kind = f"CASE WHEN {kind_raw} IS NULL THEN 'charge' ELSE {values.read_word('kind', kind_raw)} END"
+        kind = f"CASE WHEN {negative} AND {kind} = 'charge' THEN 'refund' ELSE {kind} END"
+        status = "'captured'"
+        if "status" in found:
+            word = values.read_word("status", status_raw, self._options.status)
+            status = f"CASE WHEN {status_raw} IS NULL THEN 'unknown' ELSE {word} END"
+        status = f"CASE WHEN {status} = 'captured' AND {kind} = 'authorisation' THEN 'authorised' ELSE {status} END"
+        mapped = {c.column.name for c in found.values()}
+        rest = [c for c in self._staged.columns if c.name not in mapped]
+        pairs = ", ".join(f"{_literal(c.heading)}, CAST({c.name} AS VARCHAR)" for c in rest)
+        return {
+            **expressions,
+            "currency": self._currency(),
+            "status": status,
+            "status_raw": status_raw,
+            "kind": kind,
+            "kind_raw": kind_raw,
+            "extra": f"json_object({pairs})" if rest else "CAST(NULL AS JSON)",
+        }
+
+    def _reject(self, source_id: int, expressions: Mapping[str, str], required: Sequence[str]) -> None:
+        reasons = []
+        for name in required:
+            cell = f"CAST({self._found.mapping[name].column.name} AS VARCHAR)"
+            expected = _EXPECTED.get(name, "a value")
+            seen = f"coalesce('''' || left({cell}, 60) || '''', 'nothing')"
+            reasons.append(
+                f"WHEN {expressions[name]} IS NULL THEN '{name}: {expected} expected, ' || {seen} || ' found'"
+            )
+        row = " || ',' || ".join(f"coalesce(CAST({c.name} AS VARCHAR), '')" for c in self._staged.columns)
+        self._connection.execute(
+            f"INSERT INTO rejects SELECT $id, line_no, CASE {' '.join(reasons)} END, left({row}, {tables.REJECT_TEXT}) "
+            f"FROM staged WHERE {' OR '.join(f'({expressions[n]}) IS NULL' for n in required)}",
+            {"id": source_id},
+        )
+
+    def _warnings(self, source_id: int) -> list[str]:
+        if self._table.name != "payments":
+            return []
+        rows = self._connection.execute(
+            "SELECT coalesce(status_raw, '(blank)'), count(*), sum(amount) FROM payments "
+            "WHERE source_id = $id AND status = 'unknown' GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 8",
+            {"id": source_id},
+        ).fetchall()
+        notes = [
+            f"status {word!r} is not known: {n} rows, {total} in all, counted as no effect" for word, n, total in rows
+        ]
+        if "status" not in self._found.mapping:
+            notes.append("no status column: every row is taken as captured")
+        if "currency" not in self._found.mapping and self._currency().startswith("CAST"):
+            notes.append("no currency column: amounts stand under XXX; say it with --currency")
+        return notes
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
