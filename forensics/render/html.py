@@ -276,7 +276,8 @@ def _command(finding: Finding, meta: ReportMeta) -> str | None:
     """What a reader types to see the rows again."""
     if finding.query is None:
         return None
-    settings = [f"--set {shlex.quote(f'{name}={value}')}" for name, value in sorted(finding.parameters.items())]
+    texts = [words.clean(f"{name}={value}") for name, value in sorted(finding.parameters.items())]
+    settings = [f"--set {shlex.quote(text)}" for text in texts]
     return " ".join(["forensics query", shlex.quote(meta.case_path), shlex.quote(finding.query), *settings])
 
 

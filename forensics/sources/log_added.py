@@ -27,6 +27,8 @@ class _Mark:
     pattern: Callable[[tuple[str, ...]], str]
     """Shape -> pattern with one group a cell."""
     where: str
+    open_end: bool
+    """The last cells may be missing."""
 
 
 def _cut_captures(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -66,8 +68,8 @@ def _extras_pattern(shape: tuple[str, ...]) -> str:
 
 
 _MARKS = (
-    _Mark("@captures@", r"((?:\{[^}]*\} ){0,2})", _cut_captures, _captures_pattern, "captured header"),
-    _Mark("@extras@", r"((?: .*)?)", _cut_extras, _extras_pattern, "appended field"),
+    _Mark("@captures@", r"((?:\{[^}]*\} ){0,2})", _cut_captures, _captures_pattern, "captured header", True),
+    _Mark("@extras@", r"((?: .*)?)", _cut_extras, _extras_pattern, "appended field", False),
 )
 
 
@@ -87,8 +89,14 @@ def _filled(text_format: LogFormat, lines: Sequence[str], mark: _Mark) -> LogFor
     shapes = Counter(shape for shape, _ in cuts if shape)
     if not shapes:
         return replace(text_format, pattern=text_format.pattern.replace(mark.text, mark.probe.replace("((", "(?:(", 1)))
-    shape = max(shapes, key=lambda s: (shapes[s], len(s)))
-    rows = [(m, values) for m, (own, values) in zip(matches, cuts, strict=True) if own == shape]
+    common = max(shapes, key=lambda s: (shapes[s], len(s)))
+    # Response headers are captured behind the request's, in braces that are left out when nothing was.
+    shape = max((s for s in shapes if s[: len(common)] == common and mark.open_end), key=len, default=common)
+    rows = [
+        (m, (*values, *[""] * (len(shape) - len(own))))
+        for m, (own, values) in zip(matches, cuts, strict=True)
+        if own == shape or (mark.open_end and own == shape[: len(own)])
+    ]
     columns = [
         log_guess.Column(
             where=f"{mark.where} {i + 1}",

@@ -1,4 +1,4 @@
-"""Logs whose lines name their fields: JSON objects, `label:value`, `key=value`, and W3C files with a #Fields line."""
+"""Logs whose lines name their fields: JSON objects, `label:value` and `key=value`."""
 
 from __future__ import annotations
 
@@ -238,47 +238,3 @@ def label_log(lines: Sequence[str]) -> LogFormat | None:
         if found is not None:
             return replace(found, pattern=pattern)
     return None
-
-
-# W3C ------------------------------------------------------------------------------------------------------------------
-
-_W3C = {
-    "date": "date", "time": "clock", "c-ip": "client", "cs-method": "method", "cs-uri-stem": "target",
-    "cs-uri": "target", "cs-uri-query": "query", "sc-status": "status", "c-status": "status",
-    "sc-bytes": "bytes", "cs(user-agent)": "user_agent", "time-taken": "duration",
-    "x-edge-request-id": "request_id", "x-forwarded-for": "forwarded_for",
-}  # fmt: skip
-
-
-def w3c_log(lines: Sequence[str]) -> LogFormat | None:
-    """The format that the last #Fields line of the sample describes; None without one."""
-    directives = [line for line in lines if line.startswith("#Fields:")]
-    rows = [line for line in lines if not line.startswith("#")]
-    if not directives or not rows:
-        return None
-    names = directives[-1].removeprefix("#Fields:").split()
-    tab = sum(1 for row in rows if "\t" in row) * 2 > len(rows)
-    fields: list[Field] = []
-    parts: list[str] = []
-    cells = [re.findall(r'"(?:[^"]|"")*"|[^\t]+' if tab else r'"(?:[^"]|"")*"|\S+', row) for row in rows[:100]]
-    for i, name in enumerate(names):
-        field = _w3c_field(name, [c[i] for c in cells if i < len(c)], names)
-        quoted = sum(1 for c in cells if i < len(c) and c[i].startswith('"')) * 2 > len(cells)
-        inner = r'(?:[^"]|"")*' if quoted else r"[^\t]+" if tab else r"\S+"
-        captured = f"({inner})" if field is not None else inner
-        parts.append(f'"{captured}"' if quoted else captured)
-        if field is not None:
-            fields.append(field)
-    settled = log_fields.settled(tuple(fields))
-    found = _named_format(settled, None, "regex", "w3c", "W3C extended log (IIS and others)")
-    return replace(found, pattern="^" + ("\t" if tab else " +").join(parts) + r"(?:\s.*)?$") if found else None
-
-
-def _w3c_field(name: str, values: Sequence[str], names: Sequence[str]) -> Field | None:
-    role = _W3C.get(name.casefold())
-    if role == "duration":
-        seconds = any("." in v for v in values) or any(n.startswith(("x-edge-", "sc-servicename")) for n in names)
-        return Field("duration", name, "s" if seconds else "ms")
-    if role is not None:
-        return Field(role, name)
-    return log_fields.header(name)

@@ -29,7 +29,7 @@ def raw(log_format: LogFormat, file: str, parameters: Parameters) -> str:
         f"SELECT line_no, line, {_body(log_format, parameters)} AS body FROM lines "
         "WHERE line IS NOT NULL AND (line > '!' OR NOT regexp_full_match(line, '\\s*'))"
     )
-    fields = {"json": _json, "labels": _labels, "quotes": _quotes}.get(log_format.reader, _regex)(
+    fields = {"json": _json, "labels": _labels, "quotes": _quotes, "columns": _columns}.get(log_format.reader, _regex)(
         log_format, parameters
     )
     return f"WITH lines AS MATERIALIZED ({lines}), bodies AS ({bodies}), raw AS ({fields})"
@@ -79,6 +79,21 @@ def _labels(log_format: LogFormat, parameters: Parameters) -> str:
         for i, f in enumerate(log_format.fields)
     )
     return f"SELECT line_no, line, {columns} FROM bodies"
+
+
+def _columns(log_format: LogFormat, parameters: Parameters) -> str:
+    """Cells by the names of the last #Fields line above; a row with fewer cells than names is torn."""
+    cells = f"regexp_extract_all(body, {parameters.bind(log_format.pattern)})"
+    texts = ", ".join(
+        f"CASE WHEN len(cells) >= len(names) THEN trim(cells[list_position(names, {parameters.bind(f.path)})], '\"') END "
+        f"AS f{i}"
+        for i, f in enumerate(log_format.fields)
+    )
+    return (
+        f"SELECT line_no, line, {texts} FROM (SELECT line_no, line, CASE WHEN NOT starts_with(line, '#') THEN {cells} END "
+        "AS cells, regexp_extract_all(last_value(CASE WHEN starts_with(line, '#Fields:') THEN substr(line, 9) END "
+        "IGNORE NULLS) OVER (ORDER BY line_no), '\\S+') AS names FROM bodies)"
+    )
 
 
 def _quotes(log_format: LogFormat, parameters: Parameters) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
-from forensics.sources import log_added, log_layout, log_named
+from forensics.sources import log_added, log_layout, log_named, log_w3c
 from forensics.sources.log_catalogue import LogFormat, text_formats, wrappers
 
 _LONGEST = 6000  # characters; patterns are not tried on longer sample lines
@@ -54,10 +54,9 @@ def recognise(sample: Sequence[str]) -> LogRecognition | None:
 
 def _candidates(lines: Sequence[str]) -> Iterator[tuple[LogFormat, float]]:
     """Every format that reads a line, with the share it reads; the more telling first."""
-    w3c = log_named.w3c_log(lines)
+    w3c = log_w3c.w3c_log(lines)
     if w3c is not None:
-        rows = [line for line in lines if not line.startswith("#")]
-        yield w3c, _share(w3c, rows)
+        yield w3c, _row_share(w3c, lines)
     if any(line.startswith("{") for line in lines):
         json_format = log_named.json_log(lines)
         if json_format is not None:
@@ -102,6 +101,18 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 def _share(log_format: LogFormat, lines: Sequence[str]) -> float:
     test = _compiled(log_format.pattern)
     return sum(1 for line in lines if test.match(line)) / len(lines) if lines else 0.0
+
+
+def _row_share(log_format: LogFormat, lines: Sequence[str]) -> float:
+    """Of the lines that are no directives, those with a cell for every name."""
+    names, read, rows = 0, 0, 0
+    for line in lines:
+        if line.startswith("#"):
+            names = len(line.split()) - 1 if line.startswith("#Fields:") else names
+            continue
+        rows += 1
+        read += names > 0 and len(_compiled(log_format.pattern).findall(line)) >= names
+    return read / rows if rows else 0.0
 
 
 def _json_share(log_format: LogFormat, lines: Sequence[str]) -> float:

@@ -204,7 +204,9 @@ def _reason(log_format: LogFormat) -> str:
             (f"{quotes} = 1", "cut in the middle: no closing quote after the request"),
             (f"({quotes}) % 2 = 1", "cut in the middle: a quoted field is not closed"),
         ]
-        if r"\[" in log_format.pattern:
+        if log_format.reader == "columns":
+            seen.append(("line IS NOT NULL", "not as many cells as the #Fields line above has names"))
+        if r"\[" in log_format.pattern and log_format.reader != "columns":
             seen.append(("NOT contains(line, '[')", "no time in brackets"))
         seen.append(("method IS NOT NULL AND stamp_us IS NULL", "the time is none that can be read"))
         rest = "the fields are not those of the format"
