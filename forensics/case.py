@@ -12,7 +12,8 @@ from typing import Any, Self, TypeVar
 
 from forensics import store
 from forensics.detect import duplicates, keys, policies, traffic
-from forensics.detect.causes import Explained, explain
+from forensics.detect.attempts import measure_attempts
+from forensics.detect.causes import Explained, Setting, explain
 from forensics.detect.ledger import judge_rows
 from forensics.errors import ForensicsError, UsageError
 from forensics.model import Examined, Finding, Refused, Scan, Source
@@ -132,7 +133,7 @@ class Case:
 def _source(record: dict[str, Any]) -> Source:
     cells = dict(record)
     cells["mapping"] = json.loads(cells["mapping"] or "{}")
-    cells["notes"] = tuple((cells["notes"] or "").split("; ")) if cells["notes"] else ()
+    cells["notes"] = tuple(cells["notes"].split("\n")) if cells["notes"] else ()
     return Source(**cells)
 
 
@@ -201,8 +202,17 @@ class _Scanner:
 
     def _explain(self) -> Explained:
         judged = judge_rows(self._runner)
-        resolution = max((s.resolution_us or 1 for s in self._sources if s.kind == "payments"), default=1)
-        return explain(self._runner, judged, resolution, self._options.timeout_s)
+        setting = Setting(
+            self._resolution("payments"),
+            self._resolution("requests"),
+            self._options.timeout_s,
+            measure_attempts(self._runner),
+        )
+        return explain(self._runner, judged, setting)
+
+    def _resolution(self, kind: str) -> int:
+        """The coarsest clock among the sources of a kind, microseconds."""
+        return max((s.resolution_us or 1 for s in self._sources if s.kind == kind), default=1)
 
     def _traffic(self) -> traffic.TrafficAnswer | None:
         return traffic.measure_traffic(self._runner, self._options.incident, self._options.baseline)

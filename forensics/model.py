@@ -285,7 +285,7 @@ class CohortPolicy:
     cohort: str
     groups: int
     share: float
-    """Of all groups with excess."""
+    """Of the cohort's gaps, those that the strongest policy explains."""
     ranked: RankedPolicy
 
 

@@ -60,7 +60,7 @@ SOURCES = Table(
         Column("zone_reason", "VARCHAR", "Why that zone."),
         Column("resolution_us", "BIGINT", "Finest step of the source's clock that shows, in microseconds."),
         Column("hop", "VARCHAR", "For logs: the hop these lines were written at (from the file name)."),
-        Column("notes", "VARCHAR", "What a reader should know about how it was read."),
+        Column("notes", "VARCHAR", "What a reader should know about how it was read, a line each."),
         Column("rows_read", "BIGINT", "Rows met = loaded + rejected.", required=True),
         Column("rows_loaded", "BIGINT", "Rows in the table.", required=True),
         Column("rows_rejected", "BIGINT", "Rows in rejects.", required=True),

@@ -9,6 +9,7 @@ proportional, additive and a first wait of its own as read in the clients of the
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -143,7 +144,7 @@ def sample_gaps(
     while len(found) < groups:
         stamps = sorted(int(t * 1e6) // resolution_us * resolution_us for t in _sample_rows(policy, rng, weather))
         if len(stamps) > 1:
-            found.append([b - a for a, b in zip(stamps, stamps[1:], strict=False)])
+            found.append([b - a for a, b in pairwise(stamps)])
     return found
 
 

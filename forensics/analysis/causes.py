@@ -23,7 +23,10 @@ _PRIOR = {
     "legitimate": 0.06,
     "unexplained": 0.06,
 }
+# The prior keeps a third of the say however many repeats there are: a gap that fits two causes alike must not turn
+# every repeat into the rarer one.
 _PRIOR_ROWS = 4.0
+_PRIOR_SHARE = 0.5
 _ROUNDS = 12
 _DAY_S = 86_400.0
 
@@ -36,6 +39,8 @@ class Clues:
     resolution_s: float
     retry_density: float | None
     """Density per second of the gap under the named policy; None when no policy is named."""
+    retry_trust: float = 0.0
+    """Share of retries that the named policy is trusted to cover; the rest wait in ways unknown."""
     attempt: int | None = None
     """Attempt number of the request behind the row, from a header."""
     same_call: bool | None = None
@@ -79,6 +84,7 @@ _ODDS: tuple[tuple[str, Callable[[Clues], bool], Factor], ...] = (
     ("redelivered", lambda c: c.redelivered is True, {"redelivery": 1.0, "else": 0.02}),
     ("not_redelivered", lambda c: c.redelivered is False, {"redelivery": 0.02, "else": 1.0}),
     ("no_broker", lambda c: c.redelivered is None, {"redelivery": 0.1, "else": 1.0}),
+    ("by_http", lambda c: c.previous_lost is not None or c.attempt is not None, {"redelivery": 0.02, "else": 1.0}),
     ("published_again", lambda c: c.published_again is True, {"retry": 1.0, "manual_resend": 0.3, "else": 0.05}),
     ("half_price", lambda c: c.half_price is True, {"legitimate": 1.0, "else": 0.01}),
     ("full_price", lambda c: c.half_price is False, {"legitimate": 0.5, "else": 1.0}),
@@ -120,8 +126,9 @@ def judge(repeats: Sequence[Clues]) -> tuple[Verdict, ...]:
     """The causes of all repeats of a case, in the order given."""
     likelihoods = [_likelihood(c) for c in repeats]
     shares = dict(_PRIOR)
+    prior_rows = _PRIOR_ROWS + _PRIOR_SHARE * len(repeats)
     for _ in range(_ROUNDS):
-        totals = {cause: _PRIOR_ROWS * _PRIOR[cause] for cause in CAUSES}
+        totals = {cause: prior_rows * _PRIOR[cause] for cause in CAUSES}
         for likelihood in likelihoods:
             for cause, p in _posterior(likelihood, shares).items():
                 totals[cause] += p
@@ -160,8 +167,11 @@ def _gap_densities(clues: Clues) -> dict[str, float]:
     gap = max(clues.gap_s, 0.0)
     blur = max(clues.resolution_s, 0.02)
     broad = _log_uniform(gap, 0.05, 30 * _DAY_S, blur)
+    retry = _log_uniform(gap, 0.05, 2 * 3600.0, blur)
+    if clues.retry_density is not None:
+        retry = clues.retry_trust * clues.retry_density + (1 - clues.retry_trust) * retry
     return {
-        "retry": _log_uniform(gap, 0.05, 2 * 3600.0, blur) if clues.retry_density is None else clues.retry_density,
+        "retry": retry,
         "redelivery": _log_uniform(gap, 0.05, 12 * 3600.0, blur),
         "manual_resend": _log_normal(gap, 1800.0, 2.2, blur),
         "batch_rerun": _log_uniform(gap, 60.0, 7 * _DAY_S, blur),

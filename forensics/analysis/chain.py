@@ -2,31 +2,29 @@
 
 A group is a chain: the state is the attempt that left the last row, a gap moves it from i to j > i (densities of
 density.py) or, with probability `else_share`, was made by something else, after which the chain starts anew.
-Forward-backward as in Rabiner (1989); the shares and the scatter's weights by expectation-maximisation with weak priors.
+Forward-backward as in Rabiner (1989); the shares and the scatter's weights by expectation-maximisation (EM) with weak
+priors.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from forensics.analysis import density, noise
+from forensics.analysis.others import other_density
 from forensics.model import Policy
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-_ELSE_RANGE_S = 2.6e6  # something else may be spread evenly over the logarithm of the gap, up to thirty days
-_CLICK_MEDIAN_S, _CLICK_SIGMA = 0.8, 0.8  # or be a second click: nine in ten between 0.2 and 3 s
-_CLICK_SHARE = 0.5
 _LAGS_S = (0.0, 0.01, 0.03, 0.07, 0.15, 0.25)
 _LAG_MEAN_S = 0.1
 _TRUSTED_GAPS = 300.0  # the model of scatter is not exact, so its likelihood says ever less than it seems to
 _MOST_ELSE = 0.97
 _NOISE_PRIOR = 5.0  # gaps' worth of belief in the scatter's first weights
-_ROW_PRIOR = (9.0, 2.0)
+_ROW_PRIOR = (5.0, 2.0)
 _FAST_ROW_PRIOR = (1.3, 8.0)
 _FAST_PRIOR = (1.5, 1.5)
 _ELSE_PRIOR = (1.2, 6.0)
@@ -74,31 +72,9 @@ def gap_table(values_s: Floats, index: Ints, count: Floats, resolution_s: float)
     return GapTable(values_s, index[order], count[order], other_density(values_s, resolution_s), active)
 
 
-def other_density(gaps_s: Floats, resolution_s: float) -> Floats:
-    """Density per second of a gap that no policy made: even over log(gap + g0), or a person's second click."""
-    g0 = max(0.05, resolution_s / 4)
-    even = 1 / ((gaps_s + g0) * np.log((_ELSE_RANGE_S + g0) / g0))
-    return np.asarray((1 - _CLICK_SHARE) * even + _CLICK_SHARE * blurred(_click_density, gaps_s, resolution_s))
-
-
-def _click_density(gaps_s: Floats) -> Floats:
-    z = np.log(np.maximum(gaps_s, 1e-9) / _CLICK_MEDIAN_S) / _CLICK_SIGMA
-    value = np.exp(-0.5 * z * z) / (np.maximum(gaps_s, 1e-9) * _CLICK_SIGMA * np.sqrt(2 * np.pi))
-    return np.where(gaps_s > 0, value, 0.0)
-
-
-def blurred(law: Callable[[Floats], Floats], gaps_s: Floats, resolution_s: float) -> Floats:
-    """A density as stamps of this resolution show it: its mean under a triangle of that half width."""
-    if resolution_s < 0.01:
-        return law(gaps_s + resolution_s / 2)
-    nodes = (np.arange(24) + 0.5) / 12 - 1
-    shares = (1 - np.abs(nodes)) / (1 - np.abs(nodes)).sum()
-    return np.asarray(law(gaps_s[:, None] + resolution_s * nodes) @ shares)
-
-
 def first_shares(table: noise.NoiseTable) -> Shares:
     """Shares before any gap was seen."""
-    return Shares(0.85, 0.1, 0.45, 0.1, noise.start_weights(table.kinds, table.scales_s))
+    return Shares(0.8, 0.1, 0.45, 0.1, noise.start_weights(table.kinds, table.scales_s))
 
 
 def transition_densities(parts: density.Components, weights: Floats, dens: Floats) -> Floats:

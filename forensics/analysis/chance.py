@@ -7,11 +7,13 @@ of the number of gaps for each parameter (BIC, Schwarz 1978).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from forensics.analysis.chain import GapTable, blurred
+from forensics.analysis.chain import GapTable
+from forensics.analysis.others import blurred
 
 Floats = NDArray[np.float64]
 
@@ -44,7 +46,9 @@ def chance_law(gaps: GapTable, resolution_s: float, shares: Floats | None = None
         ("one broad hump", 3, _lognormals(places, weight, gaps.other, 1, resolution_s)),
         ("two broad humps", 6, _lognormals(places, weight, gaps.other, 2, resolution_s)),
     )
-    scored = [ChanceLaw(name, d, float(np.log(d) @ weight), float(np.log(d) @ weight) - k * cost) for name, k, d in laws]
+    scored = [
+        ChanceLaw(name, d, float(np.log(d) @ weight), float(np.log(d) @ weight) - k * cost) for name, k, d in laws
+    ]
     return max(scored, key=lambda law: law.score)
 
 
@@ -69,7 +73,7 @@ def _uniform(places: Floats, weight: Floats, resolution_s: float) -> Floats:
     for share in (0.7, 0.9, 0.97, 1.0):
         top = float(places[order][min(len(order) - 1, int(np.searchsorted(reached, share)))]) + resolution_s + 1e-3
         top *= 1 + 1 / float(weight.sum())
-        laws.append(blurred(lambda t, top=top: np.where((t >= 0) & (t <= top), 1 / top, 0.0), places, resolution_s))
+        laws.append(blurred(partial(_even, top), places, resolution_s))
     return max(laws, key=lambda law: float(np.log(np.maximum(law, 1e-6 / (places + 1))) @ weight))
 
 
@@ -84,7 +88,7 @@ def _lognormals(places: Floats, weight: Floats, other: Floats, humps: int, resol
     total = other
     for _ in range(30):
         laws = [
-            blurred(lambda t, c=c, s=s: _lognormal(t, c, s), places, resolution_s)
+            blurred(partial(_lognormal, float(c), float(s)), places, resolution_s)
             for c, s in zip(centre, sigma, strict=True)
         ]
         dens = share[:, None] * np.array(laws)
@@ -97,7 +101,11 @@ def _lognormals(places: Floats, weight: Floats, other: Floats, humps: int, resol
     return total
 
 
-def _lognormal(gaps_s: Floats, centre: float, sigma: float) -> Floats:
+def _even(top_s: float, gaps_s: Floats) -> Floats:
+    return np.where((gaps_s >= 0) & (gaps_s <= top_s), 1 / top_s, 0.0)
+
+
+def _lognormal(centre: float, sigma: float, gaps_s: Floats) -> Floats:
     t = np.maximum(gaps_s, 1e-9)
     z = (np.log(t) - centre) / sigma
     return np.where(gaps_s > 0, np.exp(-0.5 * z * z) / (t * sigma * np.sqrt(2 * np.pi)), 0.0)

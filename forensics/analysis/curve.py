@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forensics.analysis import density, noise
-from forensics.analysis.chain import other_density
+from forensics.analysis.others import other_density
 from forensics.model import GapFit
 
 Floats = NDArray[np.float64]
@@ -31,7 +31,7 @@ class DensityCurve:
 
 def density_curve(fit: GapFit, resolution_us: int, upto_s: float, bins: int) -> DensityCurve:
     """Densities at the middles of `bins` equal bins on 0..upto_s, stamps blurred by `resolution_us`."""
-    middles = (np.arange(bins) + 0.5) * (upto_s / bins)
+    middles = np.asarray((np.arange(bins) + 0.5) * (upto_s / bins), dtype=np.float64)
     parts = _pair_densities(fit, middles, resolution_us)
     own = 1 - fit.else_share
     pairs = tuple((i, j, own * share * dens) for (i, j, share), dens in zip(fit.pair_shares, parts, strict=True))

@@ -2,7 +2,7 @@
 
 Such a gap is the sum of the waits i .. j-1, of one timeout for each of those attempts whose reply never came (none for
 one that failed at once), and of scatter. A sum of waits is kept as segments of uniform density, so its convolution with
-the scatter is a difference of the scatter's distribution function F: for a segment (a, b) it is (F(g-a) - F(g-b)) / (b-a).
+the scatter is a difference of the scatter's distribution function F: for (a, b) it is (F(g-a) - F(g-b)) / (b-a).
 That is the convolution on a time grid in closed form: it needs no grid for the gaps, so waits of 50 ms and of a day
 are the same work.
 """

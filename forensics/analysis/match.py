@@ -18,8 +18,8 @@ from forensics.analysis import chain, density, noise
 from forensics.analysis import gaps as gap_arrays
 from forensics.analysis.backoff import with_schedule
 from forensics.analysis.catalogue import entries_that_fit
-from forensics.analysis.chance import ChanceLaw, chance_law
 from forensics.analysis.chain import Fitted
+from forensics.analysis.chance import ChanceLaw, chance_law
 from forensics.analysis.curve import DensityCurve, density_curve, gap_densities, gap_probability
 from forensics.analysis.priors import policy_prior
 from forensics.analysis.refine import posterior
@@ -34,7 +34,7 @@ TIED_NATS = 3.0
 _MOST_RANKED = 8
 _RANKED_NATS = 12.0
 _FEWEST_GAPS = 2
-_CHANCE_MARGIN_NATS, _HANDFUL_MARGIN_NATS = 8.0, 3.0
+_CHANCE_MARGINS = ((40, 5.0), (6, 8.0), (0, 0.5))  # (from so many gaps, nats), from runs over gaps without a policy
 _FEWEST_EXPLAINED = 0.15
 _CHUNK_ROWS = 20_000
 
@@ -62,23 +62,22 @@ def match_gaps(
     law = chance_law(search.gaps, rows.resolution_s)
     if not found or _gain(search, found[0], law) < _needed(count):
         return _nameless(groups, count, f"no retry schedule explains the gaps better than {law.name} would")
-    fits = [_fit_record(search, f) for f in found[:_MOST_RANKED]]
     elses = _else_probabilities(rows, found[0], search)
     explained = 1 - float(elses.mean())
     if explained < _FEWEST_EXPLAINED:
         return _nameless(groups, count, f"the best schedule would explain only {explained:.0%} of the gaps")
+    fits = tuple(_fit_record(search, f) for f in found[:_MOST_RANKED])
     ranked = _ranked(found, fits, count, catalogue, timeout_s is not None)
-    kept = fits[: len(ranked)]
-    why = f"{policy_words(ranked[0].policy)} explain{_s(ranked[0].policy)} {explained:.0%} of {count} gaps"
+    best = ranked[0].policy
     return MatchResult(
         verdict="named",
-        why=why,
+        why=f"{policy_words(best)} explain{_s(best)} {explained:.0%} of {count} gaps",
         ranked=ranked,
-        fits=tuple(replace(fit, policy=r.policy) for fit, r in zip(kept, ranked, strict=True)),
+        fits=fits[: len(ranked)],
         groups=sum(1 for g in groups if len(g)),
         gaps=count,
         explained_share=round(explained, 4),
-        noise=kept[0].noise,
+        noise=fits[0].noise,
         responsibilities=_shaped(1 - elses, rows.lengths),
     )
 
@@ -89,16 +88,14 @@ def _gain(search: PolicySearch, fitted: Fitted, law: ChanceLaw) -> float:
     rest = chance_law(search.gaps, search.resolution_s, search.fine.expected(fitted).other + 0.01)
     found = []
     for other in (law.density, 0.5 * (law.density + rest.density), rest.density):
-        likelihood = chain.Likelihood(
-            replace(search.gaps, other=other), search.fine.table, search.fine.attempts
-        )
+        likelihood = chain.Likelihood(replace(search.gaps, other=other), search.fine.table, search.fine.attempts)
         found.append(likelihood.fit(fitted.policy, replace(fitted.shares, other=0.3), 6).log_likelihood)
     return max(found) - law.log_likelihood + policy_prior(fitted.policy)
 
 
 def _needed(gaps: int) -> float:
     """How far a policy must beat chance; a handful of gaps can show no more than that it is possible."""
-    return _CHANCE_MARGIN_NATS if gaps >= 6 else _HANDFUL_MARGIN_NATS
+    return next(nats for fewest, nats in _CHANCE_MARGINS if gaps >= fewest)
 
 
 def _s(policy: Policy) -> str:
@@ -174,7 +171,10 @@ def _ranked(
             tied=k in tied,
             policy_ids=entries_that_fit(fits[k].policy, catalogue) if catalogue else (),
             cannot_tell_from=doubts(
-                fits[k], [fits[t].policy for t in ([0, *tied] if k in (0, *tied) else []) if t != k], gaps, timeout_given
+                fits[k],
+                [fits[t].policy for t in ([0, *tied] if k in (0, *tied) else []) if t != k],
+                gaps,
+                timeout_given,
             ),
         )
         for k in close

@@ -45,7 +45,7 @@ class NoiseTable:
 
 
 def scatter_parts(typical_gap_s: float, resolution_s: float) -> tuple[tuple[str, ...], Floats]:
-    """Kinds and scales: logistic ones from a few milliseconds (or an eighth of the resolution), each 2.4 times the last,
+    """Kinds and scales: logistic ones from some milliseconds (or an eighth of the resolution), each 2.4 times the last,
     to a tenth of a typical gap; rows that came late by up to a third and up to all of it.
 
     The top is bounded because a scatter as broad as the gap itself is no schedule any more.

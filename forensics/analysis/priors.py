@@ -26,7 +26,7 @@ _ODD = -5.0
 
 
 def roundness(value_s: float) -> float:
-    """0 for a common duration, -0.7 for a usual one, -3 for another of two figures, -4 for three ending in 5, else -5."""
+    """Nats: 0 for a common duration, -0.7 for a usual one, -3 for another of two figures, -4 for three ending in 5, -5."""
     if value_s == 0:
         return 0.0
     if _listed(value_s, COMMON_S):

@@ -38,7 +38,7 @@ _SHAPES = (
 def piles(gaps: GapTable, position: int | None, resolution_s: float, most: int) -> list[float]:
     """Where the gaps at one position of their group (None: all) pile up, in seconds, highest pile first.
 
-    A pile counts the gaps within 8 % (or half a stamp) of a place; lower ones within 20 % of a higher one are its slopes.
+    A pile counts the gaps within 8 % (or half a stamp) of a place; lower ones within 20 % of a higher are its slopes.
     """
     index = gaps.index if position is None else gaps.index[:, position : position + 1]
     inside = index >= 0
@@ -46,10 +46,8 @@ def piles(gaps: GapTable, position: int | None, resolution_s: float, most: int) 
     values = gaps.values_s
     if not weight.any():
         return []
-    if resolution_s >= 0.1:  # a gap of 3.5 s shows as 3 or 4
-        places = np.unique(np.concatenate((values, values + resolution_s / 2)))
-    else:
-        places = values
+    halves = values + resolution_s / 2 if resolution_s >= 0.1 else values  # a gap of 3.5 s shows as 3 or 4
+    places = np.unique(np.concatenate((values, halves)))
     half = np.maximum(0.08 * places, 0.6 * resolution_s)
     height = np.array([weight[np.abs(values - v) <= h].sum() for v, h in zip(places, half, strict=True)])
     found: list[float] = []
@@ -129,12 +127,12 @@ def schedules(piles_s: Sequence[float], timeout_s: float | None) -> list[Policy]
         for jitter, amount in (("none", None), ("proportional", 0.1), ("proportional", 0.25), ("full", None)):
             scale = 2.0 if jitter == "full" else 1.0
             plan = tuple(w * scale for w in near)
-            _add(found, Policy("schedule", None, None, None, plan, jitter, amount, timeout, None))
+            _add(found, Policy("schedule", None, None, None, plan, jitter, amount, float(timeout), None))
     return list(found.values())
 
 
 def formulas(plan: Policy, timeout_s: float | None) -> list[Policy]:
-    """The families whose first waits are near a schedule's: its differences give base and factor, whatever the timeout."""
+    """Families whose first waits are near a schedule's: its differences give base and factor, whatever the timeout."""
     total = [w + (plan.timeout_s or 0.0) for w in plan.schedule_s]
     if len(total) < 2:
         return []
@@ -181,7 +179,7 @@ def catalogued(entries: Sequence[CatalogueEntry], places_s: Sequence[float], tim
 def with_base(unit: Policy, base_s: float, timeout_s: float) -> Policy:
     """A policy of the unit's shape with this base; a linear step scales with it."""
     factor = base_s * (unit.factor or 1.0) if unit.shape == "linear" else unit.factor
-    return replace(unit, base_s=base_s, factor=factor, timeout_s=max(0.0, timeout_s))
+    return replace(unit, base_s=float(base_s), factor=factor, timeout_s=max(0.0, float(timeout_s)))
 
 
 def _given(timeout_s: float | None, place: float) -> float:

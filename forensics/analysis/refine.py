@@ -225,6 +225,4 @@ def _one_sided(policy: Policy, amount: float) -> Iterable[Policy]:
             continue
         raw = (policy.base_s or 0.0) / middle
         for base in near_round(raw, 0.06)[:1]:
-            yield replace(
-                _with_base(policy, base), jitter_amount=round((high - low) / 2, 6), jitter_range=(low, high)
-            )
+            yield replace(_with_base(policy, base), jitter_amount=round((high - low) / 2, 6), jitter_range=(low, high))

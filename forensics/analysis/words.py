@@ -52,9 +52,8 @@ def doubts(fit: GapFit, rivals: Sequence[Policy], gaps: int, timeout_given: bool
         )
     if max((j for _, j in pairs), default=2) <= 2:
         found.append("with two attempts there is one wait, which has no shape: fixed, linear and exponential are alike")
-    if policy.jitter in ("full", "decorrelated") and policy.shape in ("exponential", "linear", "polynomial"):
-        if gaps < 200:
-            found.append("with waits drawn from 0, linear and exponential growth overlap")
+    if policy.jitter == "full" and policy.shape in ("exponential", "linear", "polynomial") and gaps < 200:
+        found.append("with waits drawn from 0, linear and exponential growth overlap")
     if gaps < 10:
         found.append(f"{gaps} gaps cannot tell jitter from scatter of the network, nor which attempts left rows")
     if (policy.timeout_s or 0.0) == 0 and not timeout_given:

@@ -7,7 +7,7 @@ other roads. What the evidence reads as lawful leaves the excess here.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from forensics.analysis import causes
 from forensics.analysis.backoff import waits
@@ -15,15 +15,18 @@ from forensics.analysis.catalogue import load_catalogue
 from forensics.analysis.causes import Clues, Verdict
 from forensics.analysis.match import density_curve, gap_densities, match_gaps
 from forensics.analysis.words import policy_words
-from forensics.detect.clues import Where, collect_clues, with_density
+from forensics.detect.attempts import Attempts
+from forensics.detect.clues import Where, collect_clues
 from forensics.detect.ledger import Judged
-from forensics.model import CohortPolicy, GapPicture, MatchResult, Policy, RepeatRow
+from forensics.model import CatalogueEntry, CohortPolicy, GapFit, GapPicture, MatchResult, Policy, RepeatRow
 from forensics.runner import Runner
 
 _LONGEST_GAP_US = 12 * 3600 * 1_000_000
 _POLICY_WEIGHT = 0.92
-_BROAD_PER_S = 1 / 7200
+_LOG_WEIGHT = 0.5
 _UNTIED = 0.9
+_FEWEST_LOG_GAPS = 10
+_FEWEST_SHARP_GAPS = 30
 _BINS = 60
 _CURVE_POINTS = 480
 
@@ -48,6 +51,7 @@ CLUE_WORDS: Mapping[str, str] = {
     "no_sign_of_two_acts": "",
     "not_in_block": "",
     "no_broker": "",
+    "by_http": "",
 }
 
 
@@ -62,25 +66,61 @@ class Explained:
     picture: GapPicture | None
 
 
-def explain(runner: Runner, judged: Sequence[Judged], resolution_us: int, timeout_s: float | None = None) -> Explained:
-    """Name the policy and give every repeat its cause.
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What the matcher must know besides the gaps."""
 
-    Args:
-        resolution_us: the coarsest clock among the payment sources.
-        timeout_s: the client's timeout where the user knows it.
-    """
-    clues = collect_clues(runner, judged, resolution_us)
+    resolution_us: int
+    """The coarsest clock among the payment sources."""
+    log_resolution_us: int
+    """The coarsest clock among the logs."""
+    timeout_s: float | None
+    """The client's timeout where the user knows it."""
+    attempts: Attempts | None
+    """The attempts that the log shows; None when it shows none."""
+
+
+def explain(runner: Runner, judged: Sequence[Judged], setting: Setting) -> Explained:
+    """Name the policy and give every repeat its cause."""
+    clues = collect_clues(runner, judged, setting.resolution_us)
     groups = comparable_gaps(judged, clues)
-    match = (
-        match_gaps(groups, resolution_us=resolution_us, timeout_s=timeout_s, catalogue=load_catalogue())
+    catalogue = load_catalogue()
+    by_rows = (
+        match_gaps(groups, resolution_us=setting.resolution_us, timeout_s=setting.timeout_s, catalogue=catalogue)
         if groups
         else None
     )
-    named = match is not None and match.verdict == "named"
-    verdicts = _verdicts(clues, match if named else None)
-    text = policy_words(match.ranked[0].policy) if match and named else None
+    by_log = _match_attempts(setting, catalogue)
+    law = _law(by_rows, by_log)
+    verdicts = _verdicts(clues, law)
+    cohorts = [("rows of the ledger", by_rows), ("attempts in the access log", by_log)]
+    if not (setting.resolution_us < setting.log_resolution_us and sum(map(len, groups)) >= _FEWEST_SHARP_GAPS):
+        cohorts.reverse()
+    policies = tuple(policy for cohort, match in cohorts for policy in _policies(cohort, match))
+    text = policy_words(policies[0].ranked.policy) if policies else None
     rows = tuple(_row(item, verdicts.get(_where(item)), text) for item in judged)
-    return Explained(rows, _policies(match, judged), match, _picture(groups, match, resolution_us))
+    strongest = next((m for _, m in cohorts if m is not None and m.verdict == "named"), by_rows)
+    return Explained(rows, policies, strongest, _picture(groups, by_rows, setting.resolution_us))
+
+
+def _law(by_rows: MatchResult | None, by_log: MatchResult | None) -> tuple[GapFit, float] | None:
+    """The fitted law of a retry's gap, and how far it is trusted for gaps between rows."""
+    if by_rows is not None and by_rows.verdict == "named":
+        return by_rows.fits[0], _POLICY_WEIGHT
+    if by_log is not None and by_log.verdict == "named":
+        return by_log.fits[0], _LOG_WEIGHT
+    return None
+
+
+def _match_attempts(setting: Setting, catalogue: Sequence[CatalogueEntry]) -> MatchResult | None:
+    """The policy that the log's own attempts show; None where the log does not tie attempts."""
+    attempts = setting.attempts
+    if attempts is None or sum(map(len, attempts.gaps_us)) < _FEWEST_LOG_GAPS:
+        return None
+    timeout_s = setting.timeout_s if setting.timeout_s is not None else attempts.timeout_s
+    return match_gaps(
+        attempts.gaps_us, resolution_us=setting.log_resolution_us, timeout_s=timeout_s, catalogue=catalogue
+    )
 
 
 def _where(item: Judged) -> Where:
@@ -123,16 +163,14 @@ def _speaks_against_retry(clues: Clues) -> bool:
     )
 
 
-def _verdicts(clues: Mapping[Where, Clues], match: MatchResult | None) -> dict[Where, Verdict]:
+def _verdicts(clues: Mapping[Where, Clues], law: tuple[GapFit, float] | None) -> dict[Where, Verdict]:
     places = list(clues)
-    if match is None:
+    if law is None:
         filled = [clues[p] for p in places]
     else:
-        densities = [float(d) for d in gap_densities(match.fits[0], [round(clues[p].gap_s * 1e6) for p in places])]
-        filled = [
-            with_density(clues[p], _POLICY_WEIGHT * d + (1 - _POLICY_WEIGHT) * _BROAD_PER_S)
-            for p, d in zip(places, densities, strict=True)
-        ]
+        fit, trust = law
+        densities = [float(d) for d in gap_densities(fit, [round(clues[p].gap_s * 1e6) for p in places])]
+        filled = [replace(clues[p], retry_density=d, retry_trust=trust) for p, d in zip(places, densities, strict=True)]
     return dict(zip(places, causes.judge(filled), strict=True))
 
 
@@ -196,12 +234,10 @@ def _same_key(item: Judged) -> bool | None:
     return mine == theirs if mine and theirs else None
 
 
-def _policies(match: MatchResult | None, judged: Sequence[Judged]) -> tuple[CohortPolicy, ...]:
+def _policies(cohort: str, match: MatchResult | None) -> tuple[CohortPolicy, ...]:
     if match is None or match.verdict != "named":
         return ()
-    groups = len({j.group_id for j in judged if j.role in ("excess", "refunded")})
-    share = round(min(1.0, match.groups / groups), 4) if groups else 0.0
-    return tuple(CohortPolicy("all", match.groups, share, ranked) for ranked in match.ranked)
+    return tuple(CohortPolicy(cohort, match.groups, match.explained_share, ranked) for ranked in match.ranked)
 
 
 # The picture ----------------------------------------------------------------------------------------------------

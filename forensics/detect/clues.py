@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
 from itertools import pairwise
@@ -50,7 +50,7 @@ def collect_clues(runner: Runner, rows: Sequence[Judged], resolution_us: int) ->
     per_call = _ids_are_per_call(repeats, calls)
     hands_known = any(_by_hand(j.row) for j in rows)
     blocks = _blocks(repeats)
-    deliveries = _deliveries(runner)
+    deliveries = _deliveries(runner, rows)
     steps = price_steps(runner)
     found = {}
     for item in repeats:
@@ -58,7 +58,7 @@ def collect_clues(runner: Runner, rows: Sequence[Judged], resolution_us: int) ->
         if previous is None or item.gap_us is None:  # repeats have both
             continue
         call, before = calls.get(_where(item.row)), calls.get(_where(previous))
-        redelivered, again = _delivery_clues(item.row, previous, deliveries.get(item.row.order_id, ()))
+        redelivered, again = _delivery_clues(deliveries.get(_where(item.row)), deliveries.get(_where(previous)))
         found[_where(item.row)] = Clues(
             gap_s=item.gap_us / 1e6,
             resolution_s=resolution_us / 1e6,
@@ -73,11 +73,6 @@ def collect_clues(runner: Runner, rows: Sequence[Judged], resolution_us: int) ->
             half_price=_half_price(item.row, steps),
         )
     return found
-
-
-def with_density(clues: Clues, density: float | None) -> Clues:
-    """The same clues with the density of the gap under the named policy."""
-    return replace(clues, retry_density=density)
 
 
 def _where(row: LedgerRow) -> Where:
@@ -151,9 +146,9 @@ def _lost(before: Call, after: Call | None) -> bool | None:
 def _blocks(repeats: Sequence[Judged]) -> set[Where]:
     """Repeats that are part of a rerun: many acts again, in the order of the first time, in one go.
 
-    Retries and people do not keep that order for long over more than a minute.
+    Retries do not keep that order for long over more than a minute; a person who works down a list does, and is left out.
     """
-    far = [j for j in repeats if j.previous and (j.gap_us or 0) >= _BLOCK_SHORTEST_US]
+    far = [j for j in repeats if j.previous and (j.gap_us or 0) >= _BLOCK_SHORTEST_US and not _by_hand(j.row)]
     far.sort(key=lambda j: (j.row.created_at, j.row.source_id, j.row.line_no))
     found: set[Where] = set()
     block: list[Judged] = []
@@ -184,24 +179,35 @@ def _rerun(block: Sequence[Judged]) -> set[Where]:
 # Brokers --------------------------------------------------------------------------------------------------------
 
 
-def _deliveries(runner: Runner) -> Mapping[str, Sequence[Mapping[str, Any]]]:
+def _deliveries(runner: Runner, rows: Sequence[Judged]) -> Mapping[Where, Mapping[str, Any]]:
+    """The delivery behind each ledger row: the last one before it was booked, each used once."""
+    if not runner.count("deliveries"):
+        return {}
     by_order: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
-    if runner.count("deliveries"):
-        for record in runner.run("duplicates/deliveries_of_repeated_orders").records():
-            by_order[record["order_id"]].append(record)
-    return by_order
+    for record in runner.run("duplicates/deliveries_of_repeated_orders").records():
+        by_order[record["order_id"]].append(record)
+    found: dict[Where, Mapping[str, Any]] = {}
+    used: set[Where] = set()
+    for item in rows:
+        delivery = _delivery_of(item.row, [d for d in by_order.get(item.row.order_id, ()) if _line(d) not in used])
+        if delivery is not None and item.row.is_effect:
+            used.add(_line(delivery))
+            found[_where(item.row)] = delivery
+    return found
+
+
+def _line(delivery: Mapping[str, Any]) -> Where:
+    return delivery["source_id"], delivery["line_no"]
 
 
 def _delivery_clues(
-    row: LedgerRow, previous: LedgerRow, deliveries: Sequence[Mapping[str, Any]]
+    mine: Mapping[str, Any] | None, theirs: Mapping[str, Any] | None
 ) -> tuple[bool | None, bool | None]:
     """Whether the row came of another delivery of the same message, or of another message about the same act."""
-    mine, theirs = _delivery_of(row, deliveries), _delivery_of(previous, deliveries)
     if mine is None or theirs is None:
         return None, None
-    if mine["message_id"] != theirs["message_id"]:
-        return False, True
-    return mine["delivered_at"] != theirs["delivered_at"], False
+    again = mine["message_id"] != theirs["message_id"]
+    return not again, again
 
 
 def _delivery_of(row: LedgerRow, deliveries: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
@@ -209,7 +215,7 @@ def _delivery_of(row: LedgerRow, deliveries: Sequence[Mapping[str, Any]]) -> Map
     named = {row.message_no, row.request_id} - {None}
     own = [d for d in deliveries if d["message_id"] in named] or list(deliveries)
     before = [d for d in own if d["delivered_at"] <= row.created_at + _SLACK]
-    return max(before, key=lambda d: d["delivered_at"]) if before else None
+    return max(before, key=lambda d: (d["delivered_at"], _line(d))) if before else None
 
 
 # Prices ---------------------------------------------------------------------------------------------------------

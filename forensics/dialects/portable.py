@@ -36,6 +36,24 @@ _TERMS = (
 _ALLOWED = frozenset((*_CLAUSES, *_TERMS, *AGGREGATES, *SCALARS, *RANKS, *ORDERED))
 _SELECT_PARTS = {"with_", "expressions", "from_", "joins", "where", "group", "having", "order", "limit", "distinct"}
 _COMPARED = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.In, exp.Between, exp.Add, exp.Sub, exp.Mul, exp.Mod)
+_RESERVED = {
+    *(
+        "account",
+        "at",
+        "column",
+        "connection",
+        "current",
+        "database",
+        "end",
+        "group",
+        "increment",
+        "issue",
+        "of",
+        "order",
+    ),
+    *("organization", "row", "rows", "sample", "schema", "start", "table", "to", "trigger", "user", "values", "view"),
+}
+"""Words that one of the engines keeps for itself, of those a column may well be called."""
 _PLAIN_NAME = re.compile(r"[a-z_][a-z0-9_]*")
 
 
@@ -84,6 +102,8 @@ def _construct(node: exp.Expr) -> Iterator[str]:
         yield from _cast(node)
     elif isinstance(node, exp.Identifier) and not _PLAIN_NAME.fullmatch(node.this):
         yield f"the name {node.this!r} is not of lower-case letters, digits and underscores"
+    elif isinstance(node, exp.Identifier) and node.this in _RESERVED and not node.args.get("quoted"):
+        yield f"{node.this} is a reserved word in some engines: quote it, or better rename it"
 
 
 def _said(node: exp.Expr) -> str:

@@ -144,7 +144,7 @@ def _label(x: object, text: str, level: int, anchor: str = "left") -> dict[str, 
 
 def figure_timeline(bins: Sequence[TrafficBin], step_s: float, traffic: Traffic | None) -> Any:
     """Requests by time, first attempts below retries below those that do not say, windows shaded."""
-    import plotly.graph_objects as go  # noqa: PLC0415  # slow to import, and only a report needs it
+    import plotly.graph_objects as go  # slow to import, and only a report needs it
 
     at = [words.clock(b.at) for b in bins]
     traces = []
@@ -174,7 +174,7 @@ def _pattern(shape: str) -> dict[str, Any]:
 
 def figure_gaps(picture: GapPicture) -> Any:
     """Gaps between effects of one act as bars, the fitted schedule as a line, expected gaps marked."""
-    import plotly.graph_objects as go  # noqa: PLC0415  # slow to import, and only a report needs it
+    import plotly.graph_objects as go  # slow to import, and only a report needs it
 
     low, high = picture.edges_s[0], picture.edges_s[-1]
     bins = list(pairwise(picture.edges_s))

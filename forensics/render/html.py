@@ -58,9 +58,9 @@ class Caps:
 
 _LADDER = (
     Caps(),
-    Caps(20, 10, 40, 10, 40, 160, 100, 6_000),
-    Caps(20, 6, 25, 5, 25, 120, 60, 3_000),
-    Caps(10, 4, 10, 3, 12, 60, 40, 1_000),
+    Caps(20, 10, 40, 10, 40, 160, 120, 6_000),
+    Caps(20, 6, 20, 5, 20, 120, 80, 3_000),
+    Caps(5, 3, 5, 3, 6, 60, 40, 1_000),
 )
 
 
@@ -169,12 +169,12 @@ def _environment(most: int) -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters.update(_filters())
+    environment.filters.update(_filters(most))
     return environment
 
 
-def _filters() -> dict[str, Callable[..., Any]]:
-    """The words of `words`, as filters; times and long texts as markup of their own."""
+def _filters(most: int) -> dict[str, Callable[..., Any]]:
+    """The words of `words`, as filters; `long` and `lines` for text that may be longer than the rest."""
 
     def time(at: datetime, resolution_us: int | None = None) -> Markup:
         return Markup('<time datetime="{}">{}</time>').format(words.stamp(at), words.clock(at, resolution_us))
@@ -183,8 +183,8 @@ def _filters() -> dict[str, Callable[..., Any]]:
     return {
         **{name: getattr(words, name) for name in (*named, "resolution", "label", "number")},
         "time": time,
-        "lines": lambda text, most: escape(words.clean_lines(text, most)),
-        "long": lambda text, most: escape(words.clean(text, most)),
+        "lines": lambda text, size: escape(words.clean_lines(text, size)),
+        "long": lambda text, size: escape(words.clean(text, size * most // _LADDER[0].text)),
         "sentence": lambda text: text[:1].upper() + text[1:],
     }
 

@@ -74,8 +74,10 @@ def load_files(
                 continue
             progress(f"reading {plan.evidence.name}")
             try:
+                # Staged outside the transaction: a fast read that fails would spoil it for the slow one.
+                staged = None if plan.log else tables.stage(connection, plan.evidence, workdir)
                 with store.transaction(connection):
-                    loaded.append(_load(connection, plan, options, workdir))
+                    loaded.append(_load(connection, plan, staged, options))
             except UsageError:
                 raise
             except ForensicsError as exc:
@@ -99,12 +101,12 @@ def _plan(path: Path, workdir: Path, options: Options) -> _Plan:
     return _Plan(evidence, log, 1 if log is None else (0 if log.format.has_offset else 2))
 
 
-def _load(connection: duckdb.DuckDBPyConnection, plan: _Plan, options: Options, workdir: Path) -> Source:
+def _load(connection: duckdb.DuckDBPyConnection, plan: _Plan, staged: tables.Staged | None, options: Options) -> Source:
     source_id = register.next_id(connection)
     if plan.log is not None:
         source = _load_log(connection, plan.evidence, plan.log, options, source_id)
     else:
-        source = _load_table(connection, plan.evidence, options, source_id, workdir)
+        source = _load_table(connection, plan.evidence, staged, options, source_id)
     if source.rows_loaded == 0:
         why = _first_reason(connection, source_id)
         raise EvidenceError(
@@ -186,9 +188,12 @@ def _hop(name: str) -> str | None:
 
 
 def _load_table(
-    connection: duckdb.DuckDBPyConnection, evidence: Evidence, options: Options, source_id: int, workdir: Path
+    connection: duckdb.DuckDBPyConnection,
+    evidence: Evidence,
+    staged: tables.Staged | None,
+    options: Options,
+    source_id: int,
 ) -> Source:
-    staged = tables.stage(connection, evidence, workdir)
     if staged is None:
         first = next((line for line in tables.first_lines(evidence.readable, 20) if line.strip()), "")
         raise UnrecognisedError(

@@ -21,9 +21,15 @@ class LogFormat:
     product: str
     """Who writes it, in words."""
     reader: str
-    """regex: `pattern`, one group a field. columns: cells found by `pattern`, named by the #Fields line above. quotes: cut at the double quotes, `pattern` where that does not do (products
-    that never write a quote inside a field: the fastest). json: an object a line. labels: `label:value` or `key=value`,
-    `pattern` with `@label@` in it."""
+    """How the text of the fields is had.
+
+    regex    `pattern`, one group a field
+    quotes   cut at the double quotes, `pattern` where that does not do: for products that never write a quote inside
+             a field, and the fastest
+    json     an object a line
+    labels   `label:value` or `key=value`; `pattern` with @label@ in it
+    columns  cells found by `pattern`, named by the #Fields line above
+    """
     fields: tuple[Field, ...]
     """For regex and quotes in the order of the groups of `pattern`."""
     pattern: str = ""

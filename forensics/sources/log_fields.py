@@ -76,25 +76,29 @@ _WRAPPING = re.compile(
 _TRY = re.compile(
     r"(?:^|-)(?:attempts?|retr(?:y|ies)|tries|try)(?:-(?:count|no|num|number|attempts?|index|n))?$"
 )  # fmt: skip
-_NOT_TRY = re.compile(r"(?:^|-)(?:max|is|should|no|can|allow|timeout|upstream|reason|enabled|original)(?:-|$)")
+_NOT_TRY = re.compile(r"(?:^|-)(?:max|is|should|can|allow|timeout|upstream|enabled|original)-|^(?:x-)?no-")
 _KEY = re.compile(r"idempot|(?:^|-)idem(?:-?key)?$|dedup(?:lication)?-?(?:id|key|token)?$")
 _REQUEST_ID = re.compile(r"(?:^|-)(?:req(?:uest)?-?id|rid|correlation-?id|unique-?id|invocation-?id)$")
 _TRACE = re.compile(r"(?:^|-)(?:traceparent|trace-?id|trace)$")
 _ORDER = re.compile(r"^(?:x-)?order-?(?:id|no|number|ref|key)$|^order$")
 
 
+def _coats(name: str) -> tuple[str, ...]:
+    """The name folded, then without what products put before a header's name, one coat after the other."""
+    plain = re.sub(r"[-_\s]+", "-", name.strip().casefold()).strip("-")  # PayPal is one word
+    forms = [plain, fold(name)]
+    for _ in range(3):
+        forms.append(_WRAPPING.sub("", forms[-1], count=1))
+    return tuple(forms)
+
+
 def header(name: str) -> Field | None:
     """The meaning of a header (or a field named after one); None when it says nothing about tries."""
-    folded = fold(name)
-    bare = folded
-    for _ in range(3):  # request_headers_x... wears two coats at most
-        if bare in _headers():
-            break
-        bare = _WRAPPING.sub("", bare, count=1)
-    known = _headers().get(bare)
-    if known is not None:
-        return Field(known.carries, name, known.unit, regex=known.regex, base=known.base)
-    return _by_likeness(name, folded)
+    for form in _coats(name):
+        known = _headers().get(form)
+        if known is not None:
+            return Field(known.carries, name, known.unit, regex=known.regex, base=known.base)
+    return _by_likeness(name, fold(name))
 
 
 def _by_likeness(name: str, folded: str) -> Field | None:
@@ -134,11 +138,11 @@ def settled(fields: tuple[Field, ...]) -> tuple[Field, ...]:
 
 def _rank(field: Field) -> int:
     """Lower is more telling, among fields of one role."""
-    folded = _WRAPPING.sub("", fold(field.name))
+    forms = _coats(field.name)
     if field.role == "request_id":
-        return _PREFERRED_IDS.index(folded) if folded in _PREFERRED_IDS else len(_PREFERRED_IDS)
+        return next((i for i, known in enumerate(_PREFERRED_IDS) if known in forms), len(_PREFERRED_IDS))
     if field.role == "trace_id":
-        return 0 if folded == "traceparent" else 1
+        return 0 if "traceparent" in forms else 1
     if field.role == "attempt":
         return 0 if field.base is not None else 1
     return 0

@@ -83,16 +83,17 @@ def _labels(log_format: LogFormat, parameters: Parameters) -> str:
 
 def _columns(log_format: LogFormat, parameters: Parameters) -> str:
     """Cells by the names of the last #Fields line above; a row with fewer cells than names is torn."""
-    cells = f"regexp_extract_all(body, {parameters.bind(log_format.pattern)})"
+    places = [f"list_position(names, {parameters.bind(f.path)})" for f in log_format.fields]
     texts = ", ".join(
-        f"CASE WHEN len(cells) >= len(names) THEN trim(cells[list_position(names, {parameters.bind(f.path)})], '\"') END "
-        f"AS f{i}"
-        for i, f in enumerate(log_format.fields)
+        f"CASE WHEN len(cells) >= len(names) THEN trim(cells[{place}], '\"') END AS f{i}"
+        for i, place in enumerate(places)
     )
+    cells = f"regexp_extract_all(body, {parameters.bind(log_format.pattern)})"
+    heading = "CASE WHEN starts_with(line, '#Fields:') THEN substr(line, 9) END"
     return (
-        f"SELECT line_no, line, {texts} FROM (SELECT line_no, line, CASE WHEN NOT starts_with(line, '#') THEN {cells} END "
-        "AS cells, regexp_extract_all(last_value(CASE WHEN starts_with(line, '#Fields:') THEN substr(line, 9) END "
-        "IGNORE NULLS) OVER (ORDER BY line_no), '\\S+') AS names FROM bodies)"
+        f"SELECT line_no, line, {texts} FROM (SELECT line_no, line, "
+        f"CASE WHEN NOT starts_with(line, '#') THEN {cells} END AS cells, "
+        f"regexp_extract_all(last_value({heading} IGNORE NULLS) OVER (ORDER BY line_no), '\\S+') AS names FROM bodies)"
     )
 
 

@@ -16,10 +16,10 @@ REQUEST_LINE = r"^([A-Za-z][A-Za-z0-9_-]*) +(?:(\S.*?) +HTTP/[0-9][0-9.]*|((?:/|
 _METHOD = "^[A-Za-z][A-Za-z0-9_-]*$"
 _ID_SEGMENT = (
     r"[0-9]+|[0-9a-fA-F]{8,}|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
-    r"|.*[0-9]{3}.*|.{16,}[0-9].*|.*[0-9].{16,}"
+    r"|.*[0-9]{3}.*"
 )
-"""A segment of a path that names one thing: numbers, hex, UUIDs, tokens with three digits in a row or long ones with
-any. `v1`, `oauth2` and `3ds` are none."""
+"""A segment of a path that names one thing: numbers, hex, UUIDs, tokens with three digits in a row. `v1`, `oauth2` and
+`3ds` are none."""
 
 
 class Parameters:
@@ -201,7 +201,8 @@ def route(x: str) -> str:
     """A path with the segments that name one thing folded to {id}."""
     return (
         f"array_to_string(list_transform(string_split({x}, '/'), "
-        f"lambda s: CASE WHEN regexp_full_match(s, '{_ID_SEGMENT}') THEN '{{id}}' ELSE s END), '/')"
+        f"lambda s: CASE WHEN regexp_full_match(s, '{_ID_SEGMENT}') "
+        "OR (length(s) >= 16 AND regexp_matches(s, '[0-9]')) THEN '{id}' ELSE s END), '/')"
     )
 
 

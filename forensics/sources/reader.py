@@ -9,7 +9,7 @@ import duckdb
 from forensics import schema
 from forensics.errors import EvidenceError
 from forensics.model import Source
-from forensics.sources import columns, register, tables, values, zones
+from forensics.sources import columns, money, register, tables, values, zones
 from forensics.sources.evidence import Evidence
 from forensics.sources.options import Options
 
@@ -102,7 +102,7 @@ class TableReader:
         if column.type == "TIMESTAMP":
             return self._time(column.name, choice)
         if column.type == schema.MONEY:
-            reading = values.read_money(
+            reading = money.read_money(
                 self._connection, choice.column, self._currency(), choice.column.heading, self._options.unit
             )
             return self._read(column.name, choice, reading)

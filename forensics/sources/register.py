@@ -26,11 +26,13 @@ def next_id(connection: duckdb.DuckDBPyConnection) -> int:
 def count_rows(connection: duckdb.DuckDBPyConnection, table: str, time: str | None, source_id: int) -> dict[str, Any]:
     """Rows loaded and rejected, first and last time, and the finest step of the clock that shows."""
     stamp = time or "CAST(NULL AS TIMESTAMP)"
+    # A log that stamps the end in whole seconds has starts in milliseconds: its clock shows in start + duration.
+    clock = f"{stamp} + to_microseconds(coalesce(duration_us, 0))" if table == "requests" else stamp
     row = connection.execute(
         f"SELECT count(*), min({stamp}), max({stamp}), CASE WHEN count({stamp}) = 0 THEN NULL "
         f"WHEN bool_and(epoch_us({stamp}) % 86400000000 = 0) THEN 86400000000 "
         f"WHEN bool_and(epoch_us({stamp}) % 60000000 = 0) THEN 60000000 "
-        f"WHEN bool_and(epoch_us({stamp}) % 1000000 = 0) THEN 1000000 "
+        f"WHEN bool_and(epoch_us({stamp}) % 1000000 = 0) OR bool_and(epoch_us({clock}) % 1000000 = 0) THEN 1000000 "
         f"WHEN bool_and(epoch_us({stamp}) % 1000 = 0) THEN 1000 ELSE 1 END FROM {table} WHERE source_id = $id",
         {"id": source_id},
     ).fetchone()
@@ -52,7 +54,7 @@ def record(connection: duckdb.DuckDBPyConnection, source: Source) -> None:
     cells = {
         **{name: getattr(source, name) for name in source.__slots__},
         "mapping": json.dumps(dict(source.mapping), ensure_ascii=False),
-        "notes": "; ".join(source.notes) or None,
+        "notes": "\n".join(source.notes) or None,
     }
     names = [c.name for c in schema.SOURCES.columns]
     marks = ", ".join(f"${name}" for name in names)

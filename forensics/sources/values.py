@@ -1,4 +1,4 @@
-"""How one column of text becomes money, a time, or a word of ours.
+"""How one column of text becomes a time or a word of ours (money has its own module).
 
 A column is decided as a whole, never cell by cell: one sample chooses the reading, every cell is then read with it,
 and a cell that does not fit is rejected with its row. Readings are SQL expressions over the column of `staged`.
@@ -15,18 +15,10 @@ from importlib.resources import files
 
 import duckdb
 
-from forensics.schema import MONEY
 from forensics.sources.tables import StagedColumn
 
 _SAMPLE_ROWS = 2000
 _OFFSET = r"\d:\d{2}(:\d{2}(\.\d+)?)?\s*(Z|z|UTC|GMT|[+-]\d{2}(:?\d{2})?)$"
-
-# ISO 4217 minor units that differ from 2.
-ZERO_DECIMAL = (
-    *("BIF", "CLP", "DJF", "GNF", "ISK", "JPY", "KMF", "KRW"),
-    *("PYG", "RWF", "UGX", "VND", "VUV", "XAF", "XOF", "XPF"),
-)
-THREE_DECIMAL = ("BHD", "IQD", "JOD", "KWD", "LYD", "OMR", "TND")
 
 TIME_FORMATS = (
     ("%Y-%m-%d %H:%M:%S.%f", "ISO"),
@@ -156,99 +148,6 @@ def _formatted(connection: duckdb.DuckDBPyConnection, cells: Sequence[str], text
     rivals = [o for s, _, o in shares if s == share and {o, order} == {"day first", "month first"}]
     note = f" (could be {rivals[0]}: no day is above 12)" if rivals else ""
     return Reading(zoned.format(f"try_strptime({text}, '{form}')"), form + note, naive=True)
-
-
-# Money ----------------------------------------------------------------------------------------------------------
-
-_SYMBOLS = r"[\s\u00a0\u202f'’]|[€$£¥￥₩₹]|원|円|[A-Za-z]{3}\s*$|^[A-Za-z]{3}\s*"
-
-
-def read_money(
-    connection: duckdb.DuckDBPyConnection,
-    column: StagedColumn,
-    currency_sql: str,
-    heading: str,
-    unit: str | None = None,
-) -> Reading | None:
-    """How to read a column as exact major units; None when its cells are no amounts.
-
-    Args:
-        currency_sql: expression of the row's currency, for the number of its minor digits.
-        heading: the column's own name, which may say that it holds minor units.
-        unit: 'minor' or 'major' when the caller knows; None to decide by the column.
-    """
-    if re.match(r"DECIMAL|U?(TINY|SMALL|BIG|HUGE)?INT", column.type):
-        number, how, whole = f"TRY_CAST({column.name} AS {MONEY})", "number", "INT" in column.type
-    elif column.type in ("DOUBLE", "FLOAT"):
-        number, how, whole = f"TRY_CAST({column.name} AS {MONEY})", "floating point, rounded to 4 digits", False
-    else:
-        decided = _decimal_mark(sample(connection, column))
-        if decided is None:
-            return None
-        mark, whole = decided
-        number, how = _money_text(column.name, mark), f"decimal mark {mark!r}"
-    if unit is None:
-        unit, why = _unit(connection, number, heading, whole, currency_sql)
-        how = f"{how}, {unit} units ({why})" if why else how
-    if unit == "minor":
-        zero = ", ".join(f"'{c}'" for c in ZERO_DECIMAL)
-        three = ", ".join(f"'{c}'" for c in THREE_DECIMAL)
-        scale = f"CASE WHEN {currency_sql} IN ({zero}) THEN 1 WHEN {currency_sql} IN ({three}) THEN 1000 ELSE 100 END"
-        return Reading(_divide(number, scale), how)
-    return Reading(number, how)
-
-
-def _divide(number: str, scale: str) -> str:
-    """Exact division by 1, 100 or 1000 in decimals: multiply by the decimal reciprocal."""
-    reciprocal = f"CASE {scale} WHEN 1 THEN 1.000 WHEN 1000 THEN 0.001 ELSE 0.010 END"
-    return f"CAST(CAST({number} AS DECIMAL(18,0)) * CAST({reciprocal} AS DECIMAL(4,3)) AS {MONEY})"
-
-
-def _decimal_mark(cells: Sequence[str]) -> tuple[str, bool] | None:
-    """The decimal mark under which every cell is an amount, and whether no cell has a fraction."""
-    bare = [re.sub(_SYMBOLS, "", cell).strip("()+-").strip() for cell in cells]
-    if not bare:
-        return None
-    point = sum(bool(re.fullmatch(r"\d+(\.\d+)?|\d{1,3}(,\d{3})+(\.\d+)?|\.\d+", b)) for b in bare)
-    comma = sum(bool(re.fullmatch(r"\d+(,\d+)?|\d{1,3}(\.\d{3})+(,\d+)?|,\d+", b)) for b in bare)
-    if max(point, comma) < 0.9 * len(bare):
-        return None
-    mark = "." if point >= comma else ","
-    return mark, not any(re.search(rf"{re.escape(mark)}\d", b) for b in bare)
-
-
-def _money_text(name: str, mark: str) -> str:
-    thousands = "," if mark == "." else "."
-    text = f"trim(CAST({name} AS VARCHAR))"
-    marks = "[\\s\\x{00a0}\\x{202f}''’€$£¥￥₩₹원円A-Za-z]"
-    bare = f"replace(regexp_replace({text}, '{marks}', '', 'g'), '{thousands}', '')"
-    bare = f"replace({bare}, '{mark}', '.')" if mark != "." else bare
-    signed = (
-        f"CASE WHEN regexp_matches({bare}, '^\\(.*\\)$') THEN '-' || trim({bare}, '()') "
-        f"WHEN regexp_matches({bare}, '-$') THEN '-' || rtrim({bare}, '-') ELSE ltrim({bare}, '+') END"
-    )
-    exact = "'^-?(\\d+(\\.\\d{1,4}0*)?|\\.\\d{1,4}0*)$'"
-    return f"CASE WHEN regexp_matches({signed}, {exact}) THEN TRY_CAST({signed} AS {MONEY}) END"
-
-
-def _unit(
-    connection: duckdb.DuckDBPyConnection, number: str, heading: str, whole: bool, currency_sql: str
-) -> tuple[str, str]:
-    """Minor or major units, and why. Whole numbers in a currency with cents are cents when they look like prices."""
-    if re.search(r"minor|cent|pence|paise|penny", heading, re.IGNORECASE):
-        return "minor", f"heading {heading!r}"
-    if not whole:
-        return "major", ""
-    currencies = ", ".join(f"'{c}'" for c in ZERO_DECIMAL)
-    row = connection.execute(
-        f"SELECT count(*), median(abs(n)), avg(CASE WHEN n % 100 = 0 THEN 0.0 ELSE 1 END) FROM (SELECT {number} AS n "
-        f"FROM staged WHERE {currency_sql} IS NOT NULL AND {currency_sql} NOT IN ({currencies})) WHERE n <> 0"
-    ).fetchone()
-    if not row or not row[0]:
-        return "major", ""
-    if row[0] >= 20 and row[1] >= 300 and row[2] > 0.2:
-        return "minor", "whole numbers of the size of cents in a currency that has them; --unit major if not"
-    return "major", "whole numbers, too few or too round to be cents; --unit minor if they are"
 
 
 # Words ----------------------------------------------------------------------------------------------------------

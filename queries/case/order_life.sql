@@ -20,7 +20,7 @@ WITH calls AS (
 ),
 life AS (
   SELECT
-    created_at AS at,
+    created_at AS "at",
     'payment' AS what,
     coalesce(kind, '?') || ' ' || coalesce(status, '?') AS detail,
     amount,
@@ -87,6 +87,6 @@ life AS (
   FROM idempotency_log
   WHERE business_key = $order_id
 )
-SELECT at, what, detail, amount, currency, ref, source_id, line_no
+SELECT "at", what, detail, amount, currency, ref, source_id, line_no
 FROM life
-ORDER BY at, source_id, line_no
+ORDER BY "at", source_id, line_no

@@ -35,7 +35,7 @@ from forensics.dialects import render
 from forensics.runner import Runner, bind
 
 HERE = Path(__file__).parent
-SQLITE_TYPES = {"BIGINT": "INTEGER", "INTEGER": "INTEGER", "BOOLEAN": "INTEGER", "DOUBLE": "REAL", schema.MONEY: "INTEGER"}
+SQLITE_TYPES = {**dict.fromkeys(("BIGINT", "INTEGER", "BOOLEAN", schema.MONEY), "INTEGER"), "DOUBLE": "REAL"}
 Row = tuple[Any, ...]
 Ask = Callable[["Case"], list[Row]]
 

@@ -1,0 +1,81 @@
+"""The attempts themselves, where an access log shows them: gaps between the tries of one call, and the timeout.
+
+Rows of a ledger hide attempts that were not booked; a log line is written for each. Where calls can be told apart, the
+policy is read here first.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby, pairwise
+from statistics import median
+from typing import Any
+
+from forensics.runner import Runner
+
+_FEWEST_TIMEOUTS = 5
+_COMMON_SHARE = 0.6
+_LONGEST_GAP_US = 12 * 3600 * 1_000_000
+# Ids by which attempts of one call are known; an order number also ties separate acts, so it comes last.
+_IDS = (
+    ("request_id", "with_request", "request_ids"),
+    ("idempotency_key", "with_key", "keys"),
+    ("trace_id", "with_trace", "traces"),
+    ("order_id", "with_order", "orders"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Attempts:
+    """What the log shows of calls that were tried more than once."""
+
+    basis: str
+    """The id that ties attempts."""
+    gaps_us: tuple[tuple[int, ...], ...]
+    """For each call, the times between the starts of its attempts, microseconds."""
+    timeout_s: float | None
+    """How long callers waited before they hung up (status 499), where that is one length; None when not seen."""
+
+
+def measure_attempts(runner: Runner) -> Attempts | None:
+    """Gaps between attempts at the hop nearest to the ledger; None when no id ties attempts there."""
+    hops = runner.run("traffic/identities").records()
+    if not hops:
+        return None
+    hop = max(hops, key=lambda h: (h["requests"], h["hop"]))
+    basis = next((name for name, covered, distinct in _IDS if _ties(hop, covered, distinct)), None)
+    if basis is None:
+        return None
+    records = runner.run("traffic/attempts_of_calls", basis=basis, at_hop=hop["hop"]).records()
+    calls = [list(call) for _, call in groupby(records, key=lambda r: r["call_id"])]
+    gaps = (_gaps(call) for call in calls)
+    return Attempts(basis, tuple(g for g in gaps if g), _timeout_s(records))
+
+
+def _ties(hop: Mapping[str, Any], covered: str, distinct: str) -> bool:
+    """Whether most requests bear the id and enough of them share one."""
+    return bool(hop[covered] >= 0.5 * hop["requests"] and hop[covered] - hop[distinct] >= 10)
+
+
+def _gaps(call: Sequence[Mapping[str, Any]]) -> tuple[int, ...]:
+    """Microseconds between successive starts; a silence longer than half a day ends the call."""
+    gaps = []
+    for before, after in pairwise(call):
+        gap = after["started_at"] - before["started_at"]
+        micros = (gap.days * 86_400 + gap.seconds) * 1_000_000 + gap.microseconds
+        if micros > _LONGEST_GAP_US:
+            break
+        gaps.append(max(0, micros))
+    return tuple(gaps)
+
+
+def _timeout_s(records: Sequence[Mapping[str, Any]]) -> float | None:
+    """The common length of the requests whose caller hung up: the timeout, rounded to a tenth of a second."""
+    waits = [r["duration_us"] / 1e6 for r in records if r["status"] == 499 and r["duration_us"]]
+    if len(waits) < _FEWEST_TIMEOUTS:
+        return None
+    middle = median(waits)
+    near = Counter(abs(w - middle) <= 0.05 * middle + 0.05 for w in waits)
+    return round(middle, 1) if near[True] >= _COMMON_SHARE * len(waits) else None
