@@ -6,10 +6,12 @@ command line, in a notebook and in the duckdb shell. This module knows text only
 
 from __future__ import annotations
 
+import math
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -164,4 +166,46 @@ def _query(name: str, header: dict[str, Any], sql: str, text: str) -> Query:
         columns=tuple(ResultColumn(k, v["type"], v.get("help", "")) for k, v in header["columns"].items()),
         sql=sql,
         text=text,
+    )
+
+
+def bind(query: Query, values: Mapping[str, Any]) -> dict[str, Any]:
+    """The complete parameter set of a query, each value converted to the header's type.
+
+    Raises:
+        UsageError: a name the query does not have, or a value that is not of its type.
+    """
+    unknown = values.keys() - query.parameters.keys()
+    if unknown:
+        has = ", ".join(query.parameters) or "no parameters"
+        raise UsageError(f"query {query.name} has no parameter {sorted(unknown)[0]!r}", f"it has: {has}")
+    return {
+        name: convert(query.name, parameter, values.get(name, parameter.default))
+        for name, parameter in query.parameters.items()
+    }
+
+
+def convert(query_name: str, parameter: Parameter, value: Any) -> Any:
+    """One value as the type its header names; None stays None (SQL NULL).
+
+    Raises:
+        UsageError: the value is not of that type.
+    """
+    try:
+        match parameter.type:
+            case _ if value is None:
+                return None
+            case "BIGINT" if not isinstance(value, bool | float) and abs(int(value)) < 2**63:
+                return int(value)
+            case "DOUBLE" if not isinstance(value, bool) and math.isfinite(float(value)):
+                return float(value)
+            case "TIMESTAMP":
+                moment = value if isinstance(value, datetime) else datetime.fromisoformat(str(value))
+                return moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment
+            case "VARCHAR":
+                return str(value)
+    except (TypeError, ValueError):
+        pass
+    raise UsageError(
+        f"query {query_name}: parameter {parameter.name} expects {parameter.type}, got {value!r}", parameter.help
     )

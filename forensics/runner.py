@@ -13,8 +13,8 @@ from typing import Any
 
 import duckdb
 
-from forensics import packs
-from forensics.errors import QueryError, UsageError
+from forensics import packs, schema
+from forensics.errors import QueryError
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,16 +51,17 @@ class Runner:
             QueryError: the engine refused it.
         """
         query = packs.get(name)
-        return self._execute(query.name, query.sql, bind(query, values))
+        return self._execute(query.name, query.sql, packs.bind(query, values))
 
     def run_text(self, text: str, **values: Any) -> Result:
         """Run the text of a query file that is not in the packs, same header, same rules."""
         query = packs.parse("(given)", text)
-        return self._execute(query.name, query.sql, bind(query, values))
+        return self._execute(query.name, query.sql, packs.bind(query, values))
 
     def count(self, table: str) -> int:
-        """Rows of a canonical table."""
-        return int(self._execute(table, f"SELECT count(*) AS n FROM {table}", {}).rows[0][0])
+        """Rows of a canonical table; KeyError when there is no such table."""
+        name = schema.table(table).name
+        return int(self._execute(name, f"SELECT count(*) AS n FROM {name}", {}).rows[0][0])
 
     def _execute(self, name: str, sql: str, parameters: Mapping[str, Any]) -> Result:
         try:
@@ -74,44 +75,3 @@ class Runner:
 
 def _aware(value: Any) -> Any:
     return value.replace(tzinfo=UTC) if isinstance(value, datetime) and value.tzinfo is None else value
-
-
-def bind(query: packs.Query, values: Mapping[str, Any]) -> dict[str, Any]:
-    """The complete parameter set of a query, each value converted to the header's type.
-
-    Raises:
-        UsageError: a name the query does not have, or a value that is not of its type.
-    """
-    unknown = values.keys() - query.parameters.keys()
-    if unknown:
-        has = ", ".join(query.parameters) or "no parameters"
-        raise UsageError(f"query {query.name} has no parameter {sorted(unknown)[0]!r}", f"it has: {has}")
-    return {
-        name: convert(query.name, parameter, values.get(name, parameter.default))
-        for name, parameter in query.parameters.items()
-    }
-
-
-def convert(query_name: str, parameter: packs.Parameter, value: Any) -> Any:
-    """One value as the type its header names; None stays None (SQL NULL).
-
-    Raises:
-        UsageError: the value is not of that type.
-    """
-    if value is None:
-        return None
-    try:
-        match parameter.type:
-            case "BIGINT":
-                return int(value)
-            case "DOUBLE":
-                return float(value)
-            case "TIMESTAMP":
-                moment = value if isinstance(value, datetime) else datetime.fromisoformat(str(value))
-                return moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment
-            case _:
-                return str(value)
-    except ValueError as exc:
-        raise UsageError(
-            f"query {query_name}: parameter {parameter.name} expects {parameter.type}, got {value!r}", parameter.help
-        ) from exc

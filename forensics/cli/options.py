@@ -71,12 +71,12 @@ def options_from(given: Mapping[str, Any]) -> Options:
     """The evidence options of a command line."""
     return Options(
         kind=given["kind"],
-        mapping=_pairs("--map", given["mapping"]),
+        mapping=pairs("--map", given["mapping"]),
         zone=given["zone"],
         log_format=given["log_format"],
         unit=given["unit"],
         currency=given["currency"],
-        status=_pairs("--status", given["status"]),
+        status=pairs("--status", given["status"]),
     )
 
 
@@ -90,7 +90,12 @@ def scan_options_from(given: Mapping[str, Any]) -> ScanOptions:
     )
 
 
-def _pairs(option: str, texts: tuple[str, ...]) -> dict[str, str]:
+def pairs(option: str, texts: tuple[str, ...]) -> dict[str, str]:
+    """NAME=VALUE texts of one option as a dictionary.
+
+    Raises:
+        UsageError: a text is not of that form.
+    """
     pairs = {}
     for text in texts:
         left, equals, right = text.partition("=")

@@ -12,7 +12,7 @@ import click
 from forensics import __version__, packs
 from forensics.case import Case, write_reports
 from forensics.cli import printable
-from forensics.cli.options import _pairs, scan_options, scan_options_from
+from forensics.cli.options import pairs, scan_options, scan_options_from
 from forensics.errors import ExitCode
 from forensics.model import SEVERITIES
 from forensics.render import tabular, terminal
@@ -62,26 +62,25 @@ def report(case: Path, out: Path, **given: Any) -> None:
 def query(case: Path, name: str, values: tuple[str, ...], form: str) -> None:
     """Run one query of the packs."""
     with Case.open(case) as opened:
-        result = opened.query(name, **_pairs("--set", values))
+        result = opened.query(name, **pairs("--set", values))
     click.echo(tabular.render(result.columns, result.rows, form), nl=False)
 
 
 @click.command()
 @click.argument("name", required=False)
 @click.option("--dialect", help="Render it for another engine: spark, trino, bigquery, snowflake.")
-def queries(name: str | None, dialect: str | None) -> None:
+@click.option("--set", "values", multiple=True, metavar="NAME=VALUE", help="A parameter of the rendered query.")
+def queries(name: str | None, dialect: str | None, values: tuple[str, ...]) -> None:
     """List the queries, or show one."""
     if name is None:
         for found in packs.load_all().values():
             click.echo(f"{found.name:42} {found.title}")
-        return
-    found = packs.get(name)
-    if dialect is None:
-        click.echo(found.text, nl=False)
+    elif dialect is None:
+        click.echo(packs.get(name).text, nl=False)
     else:
-        from forensics.dialects import render
+        from forensics import dialects  # a tenth of a second that no other command should pay
 
-        click.echo(render(found, dialect))
+        click.echo(dialects.render(packs.get(name), dialect, pairs("--set", values)), nl=False)
 
 
 @click.command()

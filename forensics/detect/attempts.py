@@ -48,7 +48,7 @@ def measure_attempts(runner: Runner) -> Attempts | None:
     basis = next((name for name, covered, distinct in _IDS if _ties(hop, covered, distinct)), None)
     if basis is None:
         return None
-    records = runner.run("traffic/attempts_of_calls", basis=basis, at_hop=hop["hop"]).records()
+    records = runner.run("traffic/attempts_of_calls", tied_by=basis, at_hop=hop["hop"]).records()
     calls = [list(call) for _, call in groupby(records, key=lambda r: r["call_id"])]
     gaps = (_gaps(call) for call in calls)
     return Attempts(basis, tuple(g for g in gaps if g), _timeout_s(records))

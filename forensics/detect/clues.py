@@ -146,7 +146,8 @@ def _lost(before: Call, after: Call | None) -> bool | None:
 def _blocks(repeats: Sequence[Judged]) -> set[Where]:
     """Repeats that are part of a rerun: many acts again, in the order of the first time, in one go.
 
-    Retries do not keep that order for long over more than a minute; a person who works down a list does, and is left out.
+    Retries do not keep that order for long over more than a minute; a person working down a list does, and is left
+    out.
     """
     far = [j for j in repeats if j.previous and (j.gap_us or 0) >= _BLOCK_SHORTEST_US and not _by_hand(j.row)]
     far.sort(key=lambda j: (j.row.created_at, j.row.source_id, j.row.line_no))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -96,10 +97,31 @@ def judge_order(rows: Sequence[LedgerRow]) -> list[Judged]:
         elif not row.is_effect:
             judged[where] = _plain(row, "not_an_effect", f"{row.kind} {row.status}: no money moved into the ledger")
     effects = [r for r in rows if (r.source_id, r.line_no) not in judged]
+    effects = _captures_within_authorisation(rows, effects, judged)
     for act in _acts(effects):
         for item in _judge_act(act, refunds, others=len(effects) - len(act)):
             judged[(item.row.source_id, item.row.line_no)] = item
     return [judged[(r.source_id, r.line_no)] for r in rows]
+
+
+def _captures_within_authorisation(
+    rows: Sequence[LedgerRow], effects: Sequence[LedgerRow], judged: dict[tuple[int, int], Judged]
+) -> list[LedgerRow]:
+    """Judge captures as lawful parts while their sum stays within what was authorised; the rest is returned."""
+    held: dict[str, Decimal] = defaultdict(Decimal)
+    for row in rows:
+        if row.kind == "authorisation" and row.status in ("authorised", "captured"):
+            held[row.currency] += row.amount
+    taken: dict[str, Decimal] = defaultdict(Decimal)
+    rest = []
+    for row in effects:
+        if row.kind == "capture" and taken[row.currency] + row.amount <= held[row.currency]:
+            taken[row.currency] += row.amount
+            why = f"a capture within the {held[row.currency].normalize():f} {row.currency} that were authorised"
+            judged[(row.source_id, row.line_no)] = _plain(row, "legitimate", why)
+        else:
+            rest.append(row)
+    return rest
 
 
 def _plain(row: LedgerRow, role: str, why: str) -> Judged:

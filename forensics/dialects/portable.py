@@ -142,10 +142,9 @@ def _cast(cast: exp.Cast) -> Iterator[str]:
         if not (isinstance(value, exp.Literal) and value.is_string):
             yield "only a literal becomes a TIMESTAMP: engines read other text each in its own way"
     elif kind == "DECIMAL":
-        scale = int(cast.to.expressions[1].name) if len(cast.to.expressions) == 2 else None
-        digits = len(value.name.partition(".")[2]) if isinstance(value, exp.Literal) else 0
-        if scale is None or digits > scale:
-            yield "DECIMAL is written with precision and scale, and holds all digits of the literal"
+        scale = int(cast.to.expressions[1].name) if len(cast.to.expressions) == 2 else 0
+        if isinstance(value, exp.Literal) and len(value.name.partition(".")[2]) > scale:
+            yield f"DECIMAL with {scale} places does not hold all digits of {value.name}"
     elif kind not in ("BIGINT", "INT", "DOUBLE", "TEXT", "VARCHAR"):
         yield f"a cast to {kind} is outside the portable subset"
 

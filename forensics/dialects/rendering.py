@@ -7,10 +7,9 @@ alias hides: those nodes are replaced here, per engine, before sqlglot writes th
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from sqlglot import ErrorLevel, exp
@@ -78,34 +77,14 @@ def _header(query: packs.Query, dialect: str, engine: Engine, tree: Node, bound:
 
 
 def _bound_values(query: packs.Query, values: Mapping[str, Any]) -> dict[str, Any]:
-    unknown = sorted(values.keys() - query.parameters.keys())
-    if unknown:
-        has = ", ".join(query.parameters) or "no parameters"
-        raise UsageError(f"query {query.name} has no parameter {unknown[0]!r}", f"it has: {has}")
-    return {name: _value(query.name, p, values.get(name, p.default)) for name, p in query.parameters.items()}
-
-
-def _value(query_name: str, parameter: packs.Parameter, given: Any) -> Any:
-    try:
-        match parameter.type:
-            case _ if given is None:
-                return None
-            case "BIGINT":
-                return int(given)
-            case "DOUBLE" if math.isfinite(float(given)):
-                return float(given)
-            case "TIMESTAMP":
-                moment = given if isinstance(given, datetime) else datetime.fromisoformat(str(given))
-                return moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment
-            case "VARCHAR" if str(given).isprintable() and "${" not in str(
-                given
-            ):  # Spark replaces ${...} even in quotes
-                return str(given)
-    except (TypeError, ValueError):
-        pass
-    raise UsageError(
-        f"query {query_name}: parameter {parameter.name} expects {parameter.type}, got {given!r}", parameter.help
-    )
+    """The full parameter set, without text that an engine would read as more than a literal."""
+    bound = packs.bind(query, values)
+    for name, value in bound.items():
+        # Spark replaces ${...} even in quotes.
+        if isinstance(value, str) and not (value.isprintable() and "${" not in value):
+            expected = query.parameters[name].type
+            raise UsageError(f"query {query.name}: parameter {name} expects plain {expected}, got {value!r}")
+    return bound
 
 
 def _write_views_in(tree: trees.Select) -> None:

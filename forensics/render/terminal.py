@@ -199,8 +199,8 @@ def render_policy(entry: CatalogueEntry, *, full: bool) -> str:
         line,
         f"    policy     {policy_words(policy)}; at most {policy.max_attempts or 'unlimited'} attempts",
         f"    gaps       after a fast failure: {waits} s; after a lost reply: {_lost(entry, timeout)}",
-        f"    POST       sent again by default: {_yes(entry.retries_post)}; "
-        f"Retry-After honoured: {_yes(entry.honours_retry_after)}",
+        f"    POST       sent again by default: {_yes(entry.retries_post)}",
+        f"    waits      honours Retry-After: {_yes(entry.honours_retry_after)}",
         f"    keys       {entry.idempotency or 'unknown'}; attempt header: {entry.attempt_header or 'none'}",
         f"    source     {entry.source} ({entry.confidence}, version {entry.version or 'unknown'})",
     ]

@@ -3,8 +3,8 @@
 -- answers = "For each call that was tried more than once: when did each attempt start, how long did it take, how did it end?"
 -- kind    = "measure"
 -- needs   = ["requests"]
--- params.basis  = { type = "VARCHAR", default = "attempt", help = "What ties attempts: request_id, idempotency_key, trace_id or order_id." }
--- params.at_hop = { type = "VARCHAR", default = "", help = "Hop to look at; empty for logs whose file names none." }
+-- params.tied_by = { type = "VARCHAR", default = "request_id", help = "What ties attempts: request_id, idempotency_key, trace_id or order_id." }
+-- params.at_hop  = { type = "VARCHAR", default = "", help = "Hop to look at; empty for logs whose file names none." }
 -- columns.call_id     = { type = "VARCHAR", help = "The id that the attempts share." }
 -- columns.started_at  = { type = "TIMESTAMP", help = "Start of the attempt, UTC." }
 -- columns.duration_us = { type = "BIGINT", help = "How long it took; NULL when the log does not say." }
@@ -16,7 +16,7 @@
 -- ///
 WITH calls AS (
   SELECT
-    CASE $basis
+    CASE $tied_by
       WHEN 'idempotency_key' THEN idempotency_key
       WHEN 'request_id' THEN request_id
       WHEN 'trace_id' THEN trace_id

@@ -32,7 +32,8 @@ import pytest
 
 from forensics import packs, schema, store
 from forensics.dialects import render
-from forensics.runner import Runner, bind
+from forensics.packs import bind
+from forensics.runner import Runner
 
 HERE = Path(__file__).parent
 SQLITE_TYPES = {**dict.fromkeys(("BIGINT", "INTEGER", "BOOLEAN", schema.MONEY), "INTEGER"), "DOUBLE": "REAL"}

@@ -41,6 +41,21 @@ def test_describe_gives_the_declared_columns_and_types(
     assert [(row[0], row[1]) for row in described] == declared
 
 
+def test_the_unchanged_file_runs_in_a_duckdb_session_whose_variables_are_set(
+    query: packs.Query, empty_case: duckdb.DuckDBPyConnection
+) -> None:
+    for parameter in query.parameters.values():
+        value = str(parameter.default) if parameter.type == "BIGINT" else f"'{parameter.default}'"
+        empty_case.execute(f"SET VARIABLE {parameter.name} = {value}")
+    try:
+        answer = empty_case.execute(query.text)
+        assert [column[0] for column in answer.description] == [column.name for column in query.columns]
+        answer.fetchall()
+    finally:
+        for name in query.parameters:
+            empty_case.execute(f"RESET VARIABLE {name}")
+
+
 def test_every_default_is_of_the_type_its_header_names(query: packs.Query) -> None:
     kinds = {"BIGINT": int, "DOUBLE": float, "VARCHAR": str, "TIMESTAMP": str}
     for parameter in query.parameters.values():

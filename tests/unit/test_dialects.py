@@ -43,7 +43,7 @@ WINDOW = "{} OVER (PARTITION BY order_id ORDER BY created_at, source_id, line_no
         ("SELECT * FROM rejects ORDER BY source_id, line_no", "SELECT * hides what is read"),
         ("SELECT p.* FROM payments AS p ORDER BY source_id, line_no", "SELECT * hides what is read"),
         ("SELECT kind, count(*) AS n FROM payments GROUP BY ALL ORDER BY kind", "GROUP BY takes written-out"),
-        ("SELECT kind, count(*) AS n FROM payments GROUP BY ROLLUP (kind) ORDER BY kind", "GROUP BY takes written-out"),
+        ("SELECT kind, count(*) AS n FROM payments GROUP BY ROLLUP (kind) ORDER BY kind", "ROLLUP"),
         (ROW.format("line_no").replace("ORDER", f"QUALIFY {WINDOW.format('row_number()')} = 1 ORDER"), "QUALIFY"),
         ("SELECT p.line_no, p.source_id FROM payments p ASOF JOIN requests r ON p.created_at >= r.started_at", "ASOF"),
         ("SELECT p.line_no FROM payments p SEMI JOIN requests r ON p.order_id = r.order_id", "SEMI JOIN"),
@@ -68,8 +68,7 @@ WINDOW = "{} OVER (PARTITION BY order_id ORDER BY created_at, source_id, line_no
         (ROW.format("CAST(line_no / 2 AS VARCHAR)"), "only integers become text: how a double is written differs"),
         (ROW.format("CAST(line_no / 2 AS BIGINT)"), "becomes an integer through floor()"),
         (ROW.format("CAST(line_no / 2 AS DECIMAL(18,4))"), "floating point does not become money"),
-        (ROW.format("CAST(0.00001 AS DECIMAL(18,4))"), "holds all digits of the literal"),
-        (ROW.format("CAST(line_no AS DECIMAL)"), "DECIMAL is written with precision and scale"),
+        (ROW.format("CAST(0.00001 AS DECIMAL(18,4))"), "does not hold all digits of 0.00001"),
         (ROW.format("amount / 2"), "money is not divided"),
         (ROW.format("amount > line_no / 2"), "money meets floating point"),
         (ROW.format("line_no || status"), "|| joins text only"),
@@ -86,7 +85,7 @@ WINDOW = "{} OVER (PARTITION BY order_id ORDER BY created_at, source_id, line_no
         (ROW.format("sum(line_no) OVER (ORDER BY created_at)"), "the window of sum() needs a total ORDER BY"),
         (ROW.format(WINDOW.format("lag(line_no, 1, 0)")), "write a default as coalesce()"),
         (
-            ROW.format(WINDOW.format("sum(line_no)").replace(")", ") ", 0)[:-1] + " RANGE UNBOUNDED PRECEDING)"),
+            ROW.format("sum(line_no) OVER (ORDER BY source_id, line_no RANGE UNBOUNDED PRECEDING)"),
             "frame is ROWS",
         ),
         ("SELECT line_no AS n FROM payments WHERE n > 1 ORDER BY n", "Column 'n' could not be resolved"),
@@ -118,10 +117,15 @@ def test_what_is_outside_the_portable_subset_is_named(sql: str, complaint: str) 
         ROW.format("CASE WHEN amount > 0 THEN amount ELSE 0 END"),
         ROW.format("CAST(floor(line_no / 2) AS BIGINT)"),
         ROW.format("status || ' ' || CAST(line_no AS VARCHAR)"),
-        "WITH d AS (SELECT kind, count(*) AS n FROM payments GROUP BY kind)"
-        " SELECT kind, n, row_number() OVER (ORDER BY n, kind) AS place FROM d ORDER BY kind",
+        (
+            "WITH d AS (SELECT kind, count(*) AS n FROM payments GROUP BY kind)"
+            " SELECT kind, n, row_number() OVER (ORDER BY n, kind) AS place FROM d ORDER BY kind"
+        ),
         "SELECT source_id, path FROM sources ORDER BY source_id",
-        "SELECT source_id, line_no FROM payments UNION ALL SELECT source_id, line_no FROM requests ORDER BY source_id, line_no",
+        (
+            "SELECT source_id, line_no FROM payments UNION ALL SELECT source_id, line_no FROM requests"
+            " ORDER BY source_id, line_no"
+        ),
     ],
 )
 def test_what_is_inside_the_portable_subset_passes(sql: str) -> None:
@@ -137,7 +141,8 @@ def test_a_view_has_no_order_of_its_own() -> None:
 
 
 def test_tables_read_leaves_common_table_expressions_aside() -> None:
-    sql = "WITH a AS (SELECT line_no AS n FROM effects), b AS (SELECT n FROM a) SELECT n FROM b WHERE n IN (SELECT line_no FROM requests)"
+    chain = "WITH a AS (SELECT line_no AS n FROM effects), b AS (SELECT n FROM a) SELECT n FROM b"
+    sql = f"{chain} WHERE n IN (SELECT line_no FROM requests)"
     assert tables_read(query(sql)) == {"effects", "requests"}
     shadowing = "WITH payments AS (SELECT line_no AS n FROM payments) SELECT n FROM payments"
     assert tables_read(query(shadowing)) == {"payments"}, "the inner one is the table"
@@ -200,9 +205,7 @@ def test_division_is_of_floating_point_everywhere(dialect: str) -> None:
     ],
 )
 def test_null_comes_last_in_every_engine(dialect: str, order: str) -> None:
-    sql = "SELECT coalesce(kind, '') AS kind, hop FROM (SELECT 'a' AS kind, hop FROM requests) AS r GROUP BY kind, hop"
     grouped = "SELECT status, hop, count(*) AS n FROM requests GROUP BY status, hop ORDER BY status DESC, hop"
-    assert sql  # the shape of the order does not depend on the query
     assert rendered(grouped, dialect).endswith(f"ORDER BY {order}")
 
 
@@ -242,7 +245,7 @@ def test_parameters_are_literals_of_their_type(dialect: str) -> None:
     values = {"s": "it's", "n": "-5", "x": 1e-7, "t": datetime(2026, 3, 2, 1, tzinfo=UTC)}
     text = rendered(sql, dialect, values, s="VARCHAR", n="BIGINT", x="DOUBLE", t="TIMESTAMP")
     assert ("'it''s'" if dialect not in ("spark", "bigquery", "snowflake") else r"'it\'s'") in text
-    assert "line_no > (-5)" in text
+    assert "line_no > ( -5 )" in text
     assert "CAST(1e-07 AS " in text
     assert "'2026-03-02 01:00:00.000000" in text
     assert "$" not in text

@@ -13,7 +13,8 @@ import pytest
 
 from forensics import packs, store
 from forensics.errors import QueryError, UsageError
-from forensics.runner import Result, Runner, bind, convert
+from forensics.packs import bind, convert
+from forensics.runner import Result, Runner
 
 ECHO = """\
 -- /// query

@@ -1,0 +1,82 @@
+"""Measure speed as ratios to a named baseline in the same run: `make bench`.
+
+    python -m tests.bench [ROWS] [ROUNDS]
+
+Each pair of commands runs in turn, as whole processes; the median ratio is what to compare, not seconds.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.bench.evidence import make_log, make_payments
+
+FORENSICS = [sys.executable, "-c", "from forensics.cli import main; main()"]
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One finished process."""
+
+    seconds: float
+    peak_mib: float
+
+
+def run(command: Sequence[str]) -> Run:
+    """Run a command to its end; its output is thrown away."""
+    start = time.perf_counter()
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    seconds = time.perf_counter() - start
+    if os.waitstatus_to_exitcode(status):
+        raise SystemExit(f"{' '.join(command)} failed: run it by hand to see why")
+    return Run(seconds, usage.ru_maxrss / 1024)
+
+
+def compare(what: str, ours: Sequence[str], baseline: str, theirs: Sequence[str], rounds: int) -> str:
+    """A line of the table: medians of both, and the median of the ratios pair by pair."""
+    pairs = [(run(ours), run(theirs)) for _ in range(rounds)]
+    ratio = statistics.median(a.seconds / b.seconds for a, b in pairs)
+    a_s, b_s = (statistics.median(p[i].seconds for p in pairs) for i in (0, 1))
+    a_mib, b_mib = (statistics.median(p[i].peak_mib for p in pairs) for i in (0, 1))
+    return f"{what:34} {a_s:7.2f} s {a_mib:6.0f} MiB   {baseline:34} {b_s:7.2f} s {b_mib:6.0f} MiB   x{ratio:.2f}"
+
+
+def main(rows: int, rounds: int) -> None:
+    """Make the evidence, run the pairs, print the table."""
+    with tempfile.TemporaryDirectory() as folder:
+        base = Path(folder)
+        payments, log = base / "payments.parquet", base / "access.log"
+        make_payments(payments, rows)
+        make_log(log, rows)
+        out, database = str(base / "out"), str(base / "raw.duckdb")
+        raw = ["sh", "-c", f'rm -f "$3"; exec "{sys.executable}" -m tests.bench.baseline "$1" "$2" "$3"', "raw"]
+        lines = [
+            compare(
+                f"investigate, {rows:,} + {rows:,} rows",
+                [*FORENSICS, "investigate", str(payments), str(log), "--out", out],
+                "raw DuckDB, load and gaps only",
+                [*raw, str(payments), str(log), database],
+                rounds,
+            ),
+            compare(
+                "forensics --help",
+                [*FORENSICS, "--help"],
+                "python importing click",
+                [sys.executable, "-c", "import click"],
+                max(5, rounds),
+            ),
+        ]
+    print("\n".join(lines))
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000, int(sys.argv[2]) if len(sys.argv) > 2 else 3)
