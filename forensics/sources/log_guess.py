@@ -70,7 +70,7 @@ def guess(columns: Sequence[Column], *, has_duration: bool = False) -> tuple[tup
     """
     found: list[Field | None] = [_at_sight(c) for c in columns]
     _durations(columns, found, has_duration)
-    _small_numbers(columns, found)
+    _small_numbers(columns, found, has_duration)
     _identifiers(columns, found)
     fields = tuple(
         f if f is not None else Field("other" if c.filled else "undecided", c.where)
@@ -152,33 +152,39 @@ def _total(column: Column) -> float:
     return sum(float(re.split("[, ]", v, maxsplit=1)[0]) for v in column.filled if v[0].isdigit())
 
 
-def _small_numbers(columns: Sequence[Column], found: list[Field | None]) -> None:
-    """An attempt number, unless it only stands beside 429 and 503 (Retry-After) or looks like whole seconds (%T)."""
+def _small_numbers(columns: Sequence[Column], found: list[Field | None], has_duration: bool) -> None:
+    """An attempt number, unless it only stands beside 429 and 503 (Retry-After) or is a duration in seconds (%T)."""
     for i, column in enumerate(columns):
         if found[i] is not None or column.share(_INTEGER) < 0.95:
             continue
         asked = column.filled_where(lambda _, status: status in ("429", "503"))
         if asked > 0 and column.filled_where(lambda _, status: status not in ("429", "503")) == 0:
             found[i] = Field("retry_after", column.where, "s")
+        elif (
+            column.bare
+            and len(column.filled) == len(column.values)
+            and "0" in column.values
+            and not (has_duration or _timed(found))
+        ):
+            found[i] = Field("duration", column.where, "s")  # %T: whole seconds, mostly none
         elif column.share(_SMALL) >= 0.97 and _looks_like_tries(column):
             taken = any(f is not None and f.role == "attempt" for f in found)
             found[i] = Field("other" if taken else "attempt", column.where)
 
 
-def _looks_like_tries(column: Column) -> bool:
-    """Second tries need first ones: counts fall from 1 on, and no number is skipped far.
+def _timed(found: Sequence[Field | None]) -> bool:
+    return any(f is not None and f.role == "duration" for f in found)
 
-    Whole seconds of a duration are never blank and start at 0; a client that counts from 0 is told from them by
-    numbers that do not jump (0, 1, 2 against 0, 3, 10, 30).
-    """
+
+def _looks_like_tries(column: Column) -> bool:
+    """Second tries need first ones: counts fall, and no number is skipped far (1, 2, 3 against 0, 3, 10, 30)."""
     counts = {int(v): 0 for v in column.filled}
     for value in column.filled:
         counts[int(value)] += 1
     numbers = sorted(counts)
     steady = all(b - a <= 2 for a, b in pairwise(numbers)) and numbers[0] <= 2
     falling = all(counts[b] <= counts[a] * 1.5 + 3 for a, b in pairwise(numbers))
-    seconds = column.bare and numbers == [0] and len(column.filled) == len(column.values)
-    return steady and falling and not seconds
+    return steady and falling
 
 
 def _identifiers(columns: Sequence[Column], found: list[Field | None]) -> None:

@@ -68,26 +68,45 @@ def segments(items: Sequence[Item]) -> tuple[tuple[int, ...], ...]:
     """Where each field is once the line is cut at its quotes; () when it cannot be cut so.
 
     Returns:
-        One tuple a piece, outside and inside quotes by turns. A piece inside holds one field. A piece outside holds
-        the words between single spaces, each a field index or -1; the first piece (address, user, [time]) is special:
-        client first, time last.
+        One tuple a piece, outside and inside quotes by turns. A piece inside is one field. A piece outside is words
+        between single spaces: the index of a field, or -1 for a hyphen that stands there in every line.
     """
-    pieces: list[list[int]] = [[]]
-    inside = False
-    number = -1
+    marked: list[str] = []
+    kinds: list[Item] = []
     for item in items:
-        if item.field is not None:
-            number += 1
-            if (item.text == "quoted") != inside:
-                return ()
-            pieces[-1].append(number)
-            continue
-        for position, literal in enumerate(item.text.split('"')):
-            if position:
-                inside = not inside
-                pieces.append([])
-            if literal.strip(" []-") or (inside and literal):
-                return ()  # labels and the like: leave it to the pattern
-    head, rest = pieces[0], pieces[1:]
-    well_formed = not inside and bool(head) and all(len(p) == 1 for p in rest[::2])
-    return tuple(tuple(p) for p in (head, *rest)) if well_formed else ()
+        marked.append(item.text if item.field is None else f"\x02{len(kinds)}\x03")
+        kinds += [item] if item.field is not None else []
+    pieces = "".join(marked).split('"')
+    found: list[tuple[int, ...]] = []
+    for number, piece in enumerate(pieces):
+        inside = number % 2 == 1
+        words = [piece] if inside else _trimmed(piece, number == 0, number == len(pieces) - 1)
+        cut = [_word(word, kinds, inside) for word in words]
+        if None in cut or len(pieces) % 2 == 0:
+            return ()
+        found.append(tuple(index for index in cut if index is not None))
+    return tuple(found) if len(found) > 1 else ()
+
+
+def _trimmed(piece: str, first: bool, last: bool) -> list[str]:
+    """The words of a piece without the spaces that part it from the quotes; a word no field is when one is missing."""
+    words = piece.split(" ")
+    edges = ([words.pop(0)] if not first else []) + ([words.pop()] if not last and words else [])
+    if piece == "" and first != last:
+        return []
+    return words if not any(edges) and (words or piece == " ") else ["?"]
+
+
+def _word(word: str, kinds: Sequence[Item], inside: bool) -> int | None:
+    """The field a word is, -1 for a hyphen, None for anything else."""
+    if word == "-" and not inside:
+        return -1
+    bracketed = word.startswith("[") and word.endswith("]")
+    mark = re.fullmatch("\x02(\\d+)\x03", word[1:-1] if bracketed else word)
+    if mark is None:
+        return None
+    item = kinds[int(mark[1])]
+    stamp = item.field is not None and item.field.unit == "clf"  # the one field of two words
+    wanted = "quoted" if inside else "bracketed" if bracketed else item.text
+    fits = item.text == wanted and item.text in ("quoted", "bracketed", "bare", "user")
+    return int(mark[1]) if fits and bracketed == stamp and (inside or item.text != "quoted") else None

@@ -22,7 +22,13 @@ _TOKEN = re.compile(
     r'(?P<label>[A-Za-z_][\w-]*(?:: ?|=))?(?:\[(?P<bracketed>[^\]]*)\]|"(?P<quoted>(?:[^"\\]|\\.)*)")(?= |$)'
     r"|(?P<bare>[^\s\"\[]\S*(?:(?<=,) \S+| : \S+)*)"
 )
-_STAMP = re.compile(r"^\d\d/[A-Z][a-z]{2}/\d{4}:\d\d:\d\d:\d\d [+-]\d{4}$")
+_STAMPS = (
+    (re.compile(r"^\d\d/[A-Z][a-z]{2}/\d{4}:\d\d:\d\d:\d\d [+-]\d{4}$"), "clf"),
+    (re.compile(r"^\d\d/[A-Z][a-z]{2}/\d{4}:\d\d:\d\d:\d\d\.\d+ [+-]\d{4}$"), "%d/%b/%Y:%H:%M:%S.%f %z"),
+    (re.compile(r"^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z| ?[+-]\d\d:?\d\d)$"), "iso"),
+    (re.compile(r"^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?$"), "iso_local"),
+)
+"""How a time in brackets can look, and its unit."""
 _STATUS = re.compile(r"^(?:\d{3}|-)$")
 _BYTES = re.compile(r"^(?:\d+|-)$")
 _ADDRESS = re.compile(r"^(?:(?:\d{1,3}\.){3}\d{1,3}|[0-9a-fA-F]*:[0-9a-fA-F:.]+)(?:, .*)?$")
@@ -71,7 +77,7 @@ def _shape(found: Sequence[_Word]) -> _Shape:
 def _anchor(found: Sequence[_Word]) -> int | None:
     """Index of the bracketed time when a quoted request, a status and a size follow; None otherwise."""
     for i, word in enumerate(found[:8]):
-        if word.kind == "bracketed" and _STAMP.match(word.text):
+        if word.kind == "bracketed" and _stamp_unit(word.text):
             rest = [w for w in found[i + 1 :] if not w.text.startswith("(")]
             request = next((j for j, w in enumerate(found[i + 1 :]) if w.kind == "quoted"), None)
             if request is None or request > 3 or len(rest) < 3:
@@ -82,6 +88,10 @@ def _anchor(found: Sequence[_Word]) -> int | None:
     return None
 
 
+def _stamp_unit(text: str) -> str:
+    return next((unit for test, unit in _STAMPS if test.match(text)), "")
+
+
 def _format(rows: Sequence[Sequence[_Word]], at: int, lines: Sequence[str]) -> LogFormat:
     request = next(j for j in range(at + 1, len(rows[0])) if rows[0][j].kind == "quoted")
     head = _head(rows, at)
@@ -89,7 +99,7 @@ def _format(rows: Sequence[Sequence[_Word]], at: int, lines: Sequence[str]) -> L
     fields = log_fields.settled(
         (
             *head,
-            Field("time", "[time]", "clf"),
+            Field("time", "[time]", _stamp_unit(rows[0][at].text)),
             *(Field("other", f"field {k + 1} after the time") for k in range(request - at - 1)),
             Field("request", "request"),
             Field("status", "status"),

@@ -129,6 +129,10 @@ def _outside(log_format: LogFormat, n: int, segment: tuple[int, ...], texts: dic
         return
     at = 1 if first else 2  # a piece that does not begin the line begins with a space, so with an empty word
     for index in segment:
+        if index < 0:
+            checks.append(f"w{n}[{at}] = '-'")
+            at += 1
+            continue
         field = log_format.fields[index]
         if field.unit == "clf":
             texts[index] = f"w{n}[{at}] || ' ' || w{n}[{at + 1}]"

@@ -4,6 +4,8 @@ found = recognise(sample_lines)
 select, values = requests_sql(found.format, path, zone)      every readable line, columns of `requests`
 select, values = rejects_sql(found.format, path)             every other line that is not blank, and why
 words = settle_attempts(connection, source_id)               once inserted: from which number callers count
+
+Both cores work when `preserve_insertion_order` is off around the insertion; line numbers are right either way.
 """
 
 from __future__ import annotations

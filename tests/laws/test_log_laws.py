@@ -88,7 +88,7 @@ def read(
 
 
 def expected_start(r: dict[str, Any]) -> datetime:
-    stamp = r["at"].replace(microsecond=0, tzinfo=timezone(r["offset"])).astimezone(UTC).replace(tzinfo=None)
+    stamp: datetime = r["at"].replace(microsecond=0, tzinfo=timezone(r["offset"])).astimezone(UTC).replace(tzinfo=None)
     return stamp - timedelta(milliseconds=r["took_ms"])
 
 
@@ -146,14 +146,28 @@ def damaged(line: str) -> st.SearchStrategy[str]:
     )
 
 
+WHOLE = '198.51.100.7 - - [02/Jan/2027:10:15:30 +0900] "GET / HTTP/1.1" 200 5 "-" "a" 0.250 "1" "k-000001"'
+RECOGNISED = logs.recognise([WHOLE])
+
+
+@pytest.mark.parametrize("described", [True, False])
+def test_a_whole_nginx_line_is_cut_at_its_quotes(connection: duckdb.DuckDBPyConnection, described: bool) -> None:
+    assert RECOGNISED is not None
+    log_format = NGINX if described else RECOGNISED.format
+    without_pattern = replace(log_format, pattern="no line has this" + "()" * len(log_format.fields))
+    assert len(read(connection, without_pattern, WHOLE)[0]) == 1
+
+
 @QUICK
-@given(st.lists(REQUEST.map(nginx_line).flatmap(damaged), max_size=12))
+@given(st.booleans(), st.lists(REQUEST.map(nginx_line).flatmap(damaged), max_size=12))
 def test_cutting_at_quotes_reads_what_the_pattern_reads(
-    connection: duckdb.DuckDBPyConnection, lines: list[str]
+    connection: duckdb.DuckDBPyConnection, described: bool, lines: list[str]
 ) -> None:
+    assert RECOGNISED is not None
+    log_format = NGINX if described else RECOGNISED.format
     text = "\n".join(lines)
-    assert NGINX.reader == "quotes"
-    assert read(connection, NGINX, text) == read(connection, replace(NGINX, reader="regex"), text)
+    assert log_format.reader == "quotes"
+    assert read(connection, log_format, text) == read(connection, replace(log_format, reader="regex"), text)
 
 
 FORMATS = [NGINX, *(f.format for s in log_catalogue.samples() if (f := logs.recognise(s.sample)) is not None)]

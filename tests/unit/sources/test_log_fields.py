@@ -84,7 +84,9 @@ def test_one_id_on_every_line_is_a_request_id() -> None:
         (("0.038956", "0.044744", "0.030414", "0.1", "0.036151", "0.040053"), ("other", "")),
         (("184ms", "2ms", "30001ms", "1ms", "0ms", "4ms"), ("duration", "text")),
         (("1", "1", "-", "2", "-", "1"), ("attempt", "")),
-        (("0", "3", "0", "10", "0", "30"), ("other", "")),
+        (("0", "3", "0", "10", "0", "30"), ("duration", "s")),
+        (("0", "0", "0", "0", "0", "0"), ("duration", "s")),
+        (("0", "0", "-", "1", "-", "0"), ("attempt", "")),
         (("-", "-", "-", "-", "-", "-"), ("undecided", "")),
         (("203.0.113.4, 198.51.100.1", "203.0.113.4", "-", "-", "-", "2001:db8::1"), ("forwarded_for", "")),
         (("127.0.0.1:18601", "127.0.0.1:18602", "-", "-", "-", "127.0.0.1:18601"), ("other", "")),
@@ -97,6 +99,11 @@ def test_a_field_is_known_by_its_values(values: tuple[str, ...], role: tuple[str
 def test_numbers_beside_503_only_are_a_retry_after() -> None:
     statuses = ("200", "503", "200", "503", "200", "429")
     assert roles(column(("-", "1", "-", "2", "-", "1"), statuses=statuses)) == [("retry_after", "s")]
+
+
+def test_a_zero_beside_a_finer_duration_is_an_attempt() -> None:
+    took = column(("0.105", "0.083", "3.001", "0.001", "0.002", "0.003"))
+    assert roles(took, column(("0",) * 6)) == [("duration", "s"), ("attempt", "")]
 
 
 def test_the_longer_of_two_times_is_the_whole_request() -> None:

@@ -106,6 +106,18 @@ def test_line_numbers_count_blank_lines_and_rejects_say_what_was_seen(write: Wri
     ]
 
 
+@pytest.mark.parametrize("kept", [True, False])
+def test_line_numbers_are_right_whether_or_not_the_order_of_insertion_is_kept(kept: bool, write: Write) -> None:
+    start = '198.51.100.1 - - [02/Jan/2027:10:15:30 +0900] "GET /a HTTP/1.1" 200'
+    path = write("".join(f'{start} {n} "-" "till/3.2"\n' for n in range(1, 200_001)))  # the size is the line's number
+    select, values = logs.requests_sql(recognised(f'{start} 5 "-" "till/3.2"'), str(path), "UTC")
+    with duckdb.connect() as connection:
+        connection.execute(f"SET preserve_insertion_order = {kept}")
+        connection.execute(f"CREATE TABLE read AS {select}", values)
+        counts = connection.execute("SELECT count(*), count(*) FILTER (line_no <> bytes) FROM read").fetchone()
+    assert counts == (200_000, 0)
+
+
 def test_a_rejected_line_is_shown_up_to_500_characters(write: Write) -> None:
     good = COMBINED.format(n=1, request="GET /a HTTP/1.1")
     [(_, _, text)] = rejects(recognised(good), write("y" * 1_000_000 + "\n" + good + "\n"))
@@ -160,6 +172,20 @@ def test_lines_written_before_an_operator_appended_fields_are_still_read(write: 
     new = [f'{old} 0.{n}00 "{n}"' for n in (1, 2)]
     log_format = recognised(*new, *new)
     assert [row["duration_us"] for row in rows(log_format, write("\n".join([old, *new])))] == [None, 100_000, 200_000]
+
+
+@pytest.mark.parametrize(
+    ("stamp", "started"),
+    [
+        ("2027-01-02T10:15:30+09:00", "2027-01-02T01:15:30"),
+        ("02/Jan/2027:10:15:30.250 +0900", "2027-01-02T01:15:30.250000"),
+        ("2027-01-02 10:15:30,250", "2027-01-02T10:15:30.250000"),
+    ],
+)
+def test_a_time_in_brackets_may_be_iso_or_finer(stamp: str, started: str, write: Write) -> None:
+    line = COMBINED.format(n=1, request="GET /a HTTP/1.1").replace("02/Jan/2027:10:15:30 +0900", stamp)
+    [row] = rows(recognised(line), write(line))
+    assert row["started_at"].isoformat() == started
 
 
 def test_a_list_of_upstream_tries_is_one_field(write: Write) -> None:
