@@ -16,7 +16,7 @@ from forensics.detect.attempts import measure_attempts
 from forensics.detect.causes import Explained, Setting, explain
 from forensics.detect.ledger import judge_rows
 from forensics.errors import ForensicsError, UsageError
-from forensics.model import Examined, Finding, Refused, Scan, Source
+from forensics.model import Examined, Finding, PaymentsSummary, Refused, Scan, Source
 from forensics.render import export, html
 from forensics.render.html import ReportMeta
 from forensics.runner import Result, Runner
@@ -86,18 +86,25 @@ class Case:
     ) -> Loaded:
         """Load evidence; the case is made when there is none. What cannot be used is in `refused`, with its reason.
 
+        A case that would hold nothing is not made.
+
         Raises:
             CaseError: the case cannot be opened.
             UsageError: options that mean nothing.
         """
         self.close()
+        is_new = not self.path.exists()
         connection = store.open_for_loading(self.path)
+        loaded = None
         try:
-            return load_files(connection, [Path(p) for p in paths], options or Options(), progress)
+            loaded = load_files(connection, [Path(p) for p in paths], options or Options(), progress)
         finally:
             connection.close()
+            if is_new and not (loaded and loaded.sources):
+                self.path.unlink(missing_ok=True)
+        return loaded
 
-    def query(self, name: str, **parameters: Any) -> Result:
+    def query(self, name: str, /, **parameters: Any) -> Result:
         """Run one query of the packs; parameters not given take their defaults."""
         return self._reader().run(name, **parameters)
 
@@ -148,12 +155,12 @@ class _Scanner:
 
     def scan(self, name: str, refused: tuple[Refused, ...]) -> Scan:
         """All questions, those without evidence named as such."""
-        explained = self._ask("duplicates", "payments", self._explain)
+        answered = self._ask("duplicates", "payments", self._explain)
+        explained, summary = answered or (None, None)
         rows = explained.rows if explained else ()
-        summary = duplicates.summarise(self._runner, rows, self._options.refund_confidence) if explained else None
         self._note_policies(explained)
         flow = self._ask("traffic", "requests", self._traffic)
-        modes = self._ask("keys", "payments", lambda: keys.measure_keys(self._runner, rows))
+        modes = self._ask("keys", "payments", lambda: keys.measure_keys(self._runner, rows), rests_on="duplicates")
         for question, why in NOT_BUILT.items():
             self._examined.append(Examined(question, "not_examined", why))
         findings: list[Finding] = []
@@ -182,10 +189,13 @@ class _Scanner:
             refund_confidence=self._options.refund_confidence,
         )
 
-    def _ask(self, question: str, table: str, ask: Callable[[], T | None]) -> T | None:
+    def _ask(self, question: str, table: str, ask: Callable[[], T | None], rests_on: str = "") -> T | None:
         """Ask one question; a failure is kept as a failure, and no evidence as no evidence."""
         if not any(s.kind == table for s in self._sources):
             self._examined.append(Examined(question, "not_examined", _missing(table)))
+            return None
+        if self._has_failed(rests_on):
+            self._examined.append(Examined(question, "not_examined", f"it rests on {rests_on}, which failed"))
             return None
         try:
             answer = ask()
@@ -200,7 +210,10 @@ class _Scanner:
             self._examined.append(Examined(question, "ran", None))
         return answer
 
-    def _explain(self) -> Explained:
+    def _has_failed(self, question: str) -> bool:
+        return any(e.question == question and e.status == "failed" for e in self._examined)
+
+    def _explain(self) -> tuple[Explained, PaymentsSummary]:
         judged = judge_rows(self._runner)
         setting = Setting(
             self._resolution("payments"),
@@ -208,7 +221,8 @@ class _Scanner:
             self._options.timeout_s,
             measure_attempts(self._runner),
         )
-        return explain(self._runner, judged, setting)
+        explained = explain(self._runner, judged, setting)
+        return explained, duplicates.summarise(self._runner, explained.rows, self._options.refund_confidence)
 
     def _resolution(self, kind: str) -> int:
         """The coarsest clock among the sources of a kind, microseconds."""
@@ -219,7 +233,9 @@ class _Scanner:
 
     def _note_policies(self, explained: Explained | None) -> None:
         if explained is None:
-            self._examined.append(Examined("policies", "not_examined", _missing("payments")))
+            failed = self._has_failed("duplicates")
+            why = "it rests on duplicates, which failed" if failed else _missing("payments")
+            self._examined.append(Examined("policies", "not_examined", why))
         elif explained.match is None:
             why = "no gap between duplicates can be a retry's: there are none, or the evidence names another cause"
             self._examined.append(Examined("policies", "not_examined", why))

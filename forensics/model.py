@@ -402,3 +402,8 @@ class Scan:
     findings: tuple[Finding, ...]
     refund_confidence: float
     """Least excess_probability of a row in refunds.csv."""
+
+    @property
+    def failed(self) -> bool:
+        """Whether a question that had evidence could not be answered."""
+        return any(e.status == "failed" for e in self.examined)

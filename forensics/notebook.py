@@ -39,7 +39,7 @@ class Shown:
 class NotebookCase(Case):
     """A case whose queries show themselves."""
 
-    def show(self, name: str, rows: int = 20, **parameters: Any) -> Shown:
+    def show(self, name: str, /, rows: int = 20, **parameters: Any) -> Shown:
         """Run one query of the packs and show its first rows."""
         return Shown(self.query(name, **parameters), rows)
 

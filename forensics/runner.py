@@ -43,7 +43,7 @@ class Runner:
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self._connection = connection
 
-    def run(self, name: str, **values: Any) -> Result:
+    def run(self, name: str, /, **values: Any) -> Result:
         """Run the query of that name; what is not given takes the header's default.
 
         Raises:
@@ -53,15 +53,20 @@ class Runner:
         query = packs.get(name)
         return self._execute(query.name, query.sql, packs.bind(query, values))
 
-    def run_text(self, text: str, **values: Any) -> Result:
+    def run_text(self, text: str, /, **values: Any) -> Result:
         """Run the text of a query file that is not in the packs, same header, same rules."""
         query = packs.parse("(given)", text)
         return self._execute(query.name, query.sql, packs.bind(query, values))
 
     def count(self, table: str) -> int:
-        """Rows of a canonical table; KeyError when there is no such table."""
-        name = schema.table(table).name
-        return int(self._execute(name, f"SELECT count(*) AS n FROM {name}", {}).rows[0][0])
+        """Rows of a canonical table.
+
+        Raises:
+            QueryError: there is no such table.
+        """
+        if table not in (known.name for known in schema.TABLES):
+            raise QueryError(f"no table of a case is called {table!r}")
+        return int(self._execute(table, f"SELECT count(*) AS n FROM {table}", {}).rows[0][0])
 
     def _execute(self, name: str, sql: str, parameters: Mapping[str, Any]) -> Result:
         try:

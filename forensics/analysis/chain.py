@@ -156,6 +156,8 @@ class Fitted:
     """Half of the narrow scatter lies within this distance."""
     trust: float
     """Share of the log-likelihood to believe when policies are compared."""
+    pairs_only: bool
+    """Nearly all groups have two rows, so that growth of the waits has no evidence."""
 
 
 class Likelihood:
@@ -167,6 +169,9 @@ class Likelihood:
         self.gaps, self.table, self.attempts, self.max_skip = gaps, table, attempts, max_skip
         self.usual_noise = noise.start_weights(table.kinds, table.scales_s)
         self.trust = 1 / (1 + gaps.total / _TRUSTED_GAPS)
+        groups = float(gaps.count.sum())
+        longer = float(gaps.count[: gaps.active[1]].sum()) if len(gaps.active) > 1 else 0.0
+        self.pairs_only = groups >= 20 and longer < 0.1 * groups
 
     def score(self, policy: Policy, shares: Shares) -> float:
         """Log-likelihood plus priors at given shares."""
@@ -182,7 +187,7 @@ class Likelihood:
                 parts = self._parts(policy, shares)
         value = self._evaluate(parts, shares)[0]
         scatter = noise.core_scatter(self.table, shares.noise)
-        return Fitted(policy, parts, shares, value, value + self._prior(shares), scatter, self.trust)
+        return Fitted(policy, parts, shares, value, value + self._prior(shares), scatter, self.trust, self.pairs_only)
 
     def _parts(self, policy: Policy, shares: Shares) -> density.Components:
         return density.components_of(policy, self.attempts, shares.lag_s, self.max_skip)

@@ -45,6 +45,7 @@ def chance_law(gaps: GapTable, resolution_s: float, shares: Floats | None = None
         ("gaps spread evenly", 2, _with_else(_uniform(places, weight, resolution_s), weight, gaps.other)),
         ("one broad hump", 3, _lognormals(places, weight, gaps.other, 1, resolution_s)),
         ("two broad humps", 6, _lognormals(places, weight, gaps.other, 2, resolution_s)),
+        ("three broad humps", 9, _lognormals(places, weight, gaps.other, 3, resolution_s)),
     )
     scored = [
         ChanceLaw(name, d, float(np.log(d) @ weight), float(np.log(d) @ weight) - k * cost) for name, k, d in laws

@@ -34,6 +34,7 @@ TIED_NATS = 3.0
 _MOST_RANKED = 8
 _RANKED_NATS = 12.0
 _FEWEST_GAPS = 2
+_CHANCE_LOSS_NATS = 0.01  # per gap
 _CHANCE_MARGINS = ((40, 5.0), (6, 8.0), (0, 0.5))  # (from so many gaps, nats), from runs over gaps without a policy
 _FEWEST_EXPLAINED = 0.15
 _CHUNK_ROWS = 20_000
@@ -48,10 +49,9 @@ def match_gaps(
 ) -> MatchResult:
     """The retry policies that may have made these gaps, strongest first, or the reason why none is named.
 
-    `groups`: for each duplicate group the gaps between its rows in time order, microseconds.
+    `groups`: for each duplicate group the gaps between its rows in order, microseconds.
     `resolution_us`: how coarse the stamps are (1_000_000: whole seconds).
-    `timeout_s`: the client's timeout where it is known; then it is not fitted.
-    `catalogue`: known policies; they are tried too, and those that fit are named by id.
+    `timeout_s`: the client's timeout where it is known (not fitted then). `catalogue`: known policies, tried and named.
     """
     count = sum(map(len, groups))
     if count < _FEWEST_GAPS:
@@ -60,7 +60,7 @@ def match_gaps(
     search = PolicySearch(rows, timeout_s, catalogue)
     found = search.run()
     law = chance_law(search.gaps, rows.resolution_s)
-    if not found or _gain(search, found[0], law) < _needed(count):
+    if not found or _gain(search, found[0], law) < _needed(search.gaps.total):
         return _nameless(groups, count, f"no retry schedule explains the gaps better than {law.name} would")
     elses = _else_probabilities(rows, found[0], search)
     explained = 1 - float(elses.mean())
@@ -93,9 +93,10 @@ def _gain(search: PolicySearch, fitted: Fitted, law: ChanceLaw) -> float:
     return max(found) - law.log_likelihood + policy_prior(fitted.policy)
 
 
-def _needed(gaps: int) -> float:
-    """How far a policy must beat chance; a handful of gaps can show no more than that it is possible."""
-    return next(nats for fewest, nats in _CHANCE_MARGINS if gaps >= fewest)
+def _needed(gaps: float) -> float:
+    """How far a policy must beat chance; a handful of gaps can show no more than that it is possible, and with many
+    gaps the laws of chance, which are not exact, lose a little by themselves."""
+    return next(nats for fewest, nats in _CHANCE_MARGINS if gaps >= fewest) + _CHANCE_LOSS_NATS * gaps
 
 
 def _s(policy: Policy) -> str:

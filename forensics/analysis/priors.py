@@ -26,7 +26,7 @@ _ODD = -5.0
 
 
 def roundness(value_s: float) -> float:
-    """Nats: 0 for a common duration, -0.7 for a usual one, -3 for another of two figures, -4 for three ending in 5, -5."""
+    """Nats: 0 for a common duration, -0.7 a usual one, -3 others of two figures, -4 three ending in 5, else -5."""
     if value_s == 0:
         return 0.0
     if _listed(value_s, COMMON_S):
@@ -89,6 +89,8 @@ def _amount_prior(policy: Policy) -> float:
     amount = policy.jitter_amount
     if policy.jitter == "proportional" and amount is not None:
         skew = 0.0 if policy.jitter_range is None else -1.0
+        if policy.shape == "schedule" and amount > 0.3:
+            skew -= 3.0  # so wide a jitter about a bare wait is a hump of chance
         return skew + (-0.7 if _listed(amount, (0.1, 0.2, 0.25, 0.5)) else -2.0 if amount >= 0.08 else -4.0)
     if policy.jitter == "additive" and amount is not None:
         return (-1.0 if amount >= 0.08 else -4.0) + max(-2.5, roundness(amount))

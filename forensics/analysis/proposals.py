@@ -88,7 +88,7 @@ def _splits(unit: Policy, place: float, timeout_s: float | None) -> Iterable[tup
             yield (near_round(timeout, 0.03) or [timeout])[0], float(base)
 
 
-def more_policies(seed: Policy, second_s: Sequence[float]) -> list[Policy]:
+def more_policies(seed: Policy, second_s: Sequence[float], timeout_s: float | None) -> list[Policy]:
     """All shapes and jitters around one timeout and first mean wait; a shape that starts late takes `second_s`."""
     low, high = jitter_bounds(seed, waits(seed, 1)[0])
     mean, timeout = (low + high) / 2, seed.timeout_s or 0.0
@@ -99,7 +99,7 @@ def more_policies(seed: Policy, second_s: Sequence[float]) -> list[Policy]:
             if unit.first_wait_s is not None:
                 for rest in (s - timeout - mean for s in second_s if s > (timeout + mean) * 1.02):
                     base = (near_round(rest, 0.12) or [rest])[0]
-                    _add(found, replace(with_base(shaped, base, timeout + mean)))
+                    _add(found, with_base(shaped, base, timeout + mean if timeout_s is None else timeout_s))
                 continue
             span = sum(jitter_bounds(replace(shaped, jitter_amount=0.0), 1.0)) / 2
             rest = (mean - (amount or 0) / 2 if jitter == "additive" else mean) / span
@@ -124,10 +124,8 @@ def schedules(piles_s: Sequence[float], timeout_s: float | None) -> list[Policy]
             continue
         rest = [max(0.0, r) for r in rest]
         near = tuple((near_round(r, 0.04) or [r])[0] if r > 0.02 else 0.0 for r in rest)
-        for jitter, amount in (("none", None), ("proportional", 0.1), ("proportional", 0.25), ("full", None)):
-            scale = 2.0 if jitter == "full" else 1.0
-            plan = tuple(w * scale for w in near)
-            _add(found, Policy("schedule", None, None, None, plan, jitter, amount, float(timeout), None))
+        for jitter, amount in (("none", None), ("proportional", 0.1), ("proportional", 0.25)):
+            _add(found, Policy("schedule", None, None, None, near, jitter, amount, float(timeout), None))
     return list(found.values())
 
 

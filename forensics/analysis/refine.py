@@ -17,7 +17,8 @@ Move = Callable[[Policy, float], Policy]
 
 def posterior(fitted: Fitted) -> float:
     """Trusted share of the objective plus log-prior of the policy, in nats; compares policies on the same gaps."""
-    return fitted.trust * fitted.objective + policy_prior(fitted.policy) + _doubt_of_jitter(fitted)
+    growth = -1.5 if fitted.pairs_only and fitted.policy.shape not in ("fixed", "none") else 0.0
+    return fitted.trust * fitted.objective + policy_prior(fitted.policy) + _doubt_of_jitter(fitted) + growth
 
 
 def value_of(likelihood: Likelihood, policy: Policy, shares: Shares) -> float:

@@ -9,6 +9,7 @@ import numpy as np
 
 from forensics.analysis import gaps as gap_arrays
 from forensics.analysis import noise, proposals
+from forensics.analysis.backoff import waits
 from forensics.analysis.chain import Fitted, GapTable, Likelihood, Shares, first_shares
 from forensics.analysis.priors import TIMEOUTS_S, near_round
 from forensics.analysis.refine import canonical, capped, posterior, refined, rounded, value_of, with_timeout
@@ -54,7 +55,7 @@ class PolicySearch:
             if f.policy.shape == "schedule":
                 relatives = proposals.formulas(f.policy, self.timeout_s)
             else:
-                relatives = proposals.more_policies(f.policy, seconds)
+                relatives = proposals.more_policies(f.policy, seconds, self.timeout_s)
             for p in relatives:
                 tried.setdefault(proposals.key_of(p), (value_of(self.coarse, p, f.shares), p, f.shares))
         best = sorted(tried.values(), key=lambda t: -t[0])
@@ -71,7 +72,7 @@ class PolicySearch:
         seconds = _merged([*proposals.piles(self.gaps, 1, self.resolution_s, 2), *anywhere])
         more: list[Policy] = []
         for seed in _one_per_sum(net, _SEEDS):
-            more += proposals.more_policies(seed, seconds)
+            more += proposals.more_policies(seed, seconds, self.timeout_s)
         more += self._schedules(anywhere)
         more += proposals.catalogued(self.catalogue, firsts, self.timeout_s)
         unique = {proposals.key_of(p): p for p in more}
@@ -124,10 +125,13 @@ class PolicySearch:
 
     def _neighbours(self, best: Fitted) -> list[Fitted]:
         """Other splits of timeout + first wait, which the gaps may not tell from the best one."""
-        if self.timeout_s is not None or best.policy.shape in ("none", "schedule"):
+        if self.timeout_s is not None or best.policy.shape == "none":
             return []
-        tried = []
-        for timeout in (0.0, *TIMEOUTS_S):
+        tried: list[Policy] = []
+        if best.policy.shape == "schedule":
+            total = [w + (best.policy.timeout_s or 0.0) for w in best.policy.schedule_s]
+            tried += [p for p in proposals.schedules(total, None) if p.jitter == best.policy.jitter]
+        for timeout in () if tried else (0.0, *TIMEOUTS_S):
             moved = with_timeout(best.policy, timeout)
             if moved.timeout_s != timeout or timeout == best.policy.timeout_s:
                 continue
@@ -211,11 +215,18 @@ def _plain(fitted: Fitted) -> Fitted:
 
 
 def _distinct(fitted: Sequence[Fitted]) -> list[Fitted]:
-    """Drop policies that differ from a stronger one only in the third figure."""
-    kept: dict[tuple[object, ...], Fitted] = {}
+    """Drop policies that differ from a stronger one by less than anyone could act on."""
+    kept: list[Fitted] = []
     for f in fitted:
-        p = f.policy
-        plan = tuple(f"{w:.1e}" for w in p.schedule_s) if p.shape == "schedule" else ()
-        key = (p.shape, p.jitter, f"{p.base_s or 0:.1e}", f"{p.timeout_s or 0:.1e}", p.first_wait_s is None, plan)
-        kept.setdefault(key, f)
-    return list(kept.values())
+        if not any(_alike(f.policy, k.policy) for k in kept):
+            kept.append(f)
+    return kept
+
+
+def _alike(a: Policy, b: Policy) -> bool:
+    """Same family, waits within an eighth and timeout within a tenth of each other."""
+    if (a.shape, a.jitter, a.first_wait_s is None) != (b.shape, b.jitter, b.first_wait_s is None):
+        return False
+    if abs((a.timeout_s or 0.0) - (b.timeout_s or 0.0)) > max(0.1, 0.1 * (b.timeout_s or 0.0)):
+        return False
+    return all(abs(x - y) <= max(0.02, 0.125 * y) for x, y in zip(waits(a, 3), waits(b, 3), strict=True))

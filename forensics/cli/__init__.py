@@ -6,7 +6,11 @@ runs, so that `--help` costs what click costs.
 
 from __future__ import annotations
 
+import contextlib
+import io
+import os
 import sys
+import traceback
 from importlib import import_module
 
 import click
@@ -61,30 +65,65 @@ def cli() -> None:
 
 
 def main() -> None:
-    """Run the command line; every error on purpose is one sentence, a hint and an exit code."""
+    """Run the command line; every error is one sentence, a hint and an exit code, and never a traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a terminal that lacks a letter gets its number
+            stream.reconfigure(errors="backslashreplace")
+    sys.exit(run())
+
+
+def run() -> int:
+    """Run one command and give its exit code."""
     try:
         code = cli.main(prog_name="forensics", standalone_mode=False)
-    except click.exceptions.Abort:
-        code = ExitCode.INTERRUPTED
-    except KeyboardInterrupt:
-        code = ExitCode.INTERRUPTED
+    except (click.exceptions.Abort, KeyboardInterrupt):
+        return ExitCode.INTERRUPTED
     except click.ClickException as exc:
         exc.show()
-        code = ExitCode.USAGE
+        return ExitCode.USAGE
     except ForensicsError as exc:
         say_error(exc.message, exc.hint)
-        code = exc.exit_code
+        return exc.exit_code
+    except OSError as exc:
+        say_error(f"{exc.filename or 'output'}: {exc.strerror or exc}", None)
+        return ExitCode.EVIDENCE
+    except Exception as exc:
+        if str(exc) == "Query interrupted":  # DuckDB's word for Ctrl-C during a query
+            return ExitCode.INTERRUPTED
+        say_bug(exc)
+        return ExitCode.EVIDENCE
+    return int(code or ExitCode.OK)
+
+
+def answer(text: str, *, nl: bool = True) -> None:
+    """The answer, on stdout. When its reader has gone (`| head`) the command goes on: its verdict counts."""
+    try:
+        click.echo(text, nl=nl)
     except BrokenPipeError:
-        sys.stderr.close()
-        code = ExitCode.OK
-    sys.exit(int(code or 0))
+        with contextlib.suppress(OSError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def say(text: str) -> None:
+    """A line of the story, on stderr: one line, whatever the names in it hold."""
+    click.echo(printable(" ".join(text.split("\n"))), err=True)
+
+
+def say_bug(exc: Exception) -> None:
+    """An error that nobody meant: what and where, in one sentence."""
+    where = traceback.extract_tb(exc.__traceback__)[-1]
+    place = f"{os.path.basename(where.filename)}:{where.lineno}"  # noqa: PTH119
+    say_error(
+        f"this is a mistake in forensics, not in your files: {type(exc).__name__} at {place}: {exc}",
+        "please report this line; nothing it printed or wrote in this run should be relied on",
+    )
 
 
 def say_error(message: str, hint: str | None) -> None:
     """One sentence and what to do, on stderr, without control characters of hostile evidence."""
-    click.echo(f"forensics: error: {printable(message)}", err=True)
+    say(f"forensics: error: {message}")
     if hint:
-        click.echo(f"hint: {printable(hint)}", err=True)
+        say(f"hint: {hint}")
 
 
 def printable(text: str) -> str:

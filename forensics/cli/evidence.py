@@ -7,24 +7,20 @@ import sys
 from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import click
 
 from forensics import __version__
 from forensics.case import Case, ScanOptions, write_reports
-from forensics.cli import printable, say_error
+from forensics.cli import answer, printable, say, say_error
 from forensics.cli.options import evidence_options, options_from, scan_options, scan_options_from
-from forensics.errors import ExitCode
+from forensics.errors import ExitCode, UsageError
 from forensics.render import terminal
 from forensics.render.html import ReportMeta
 from forensics.sources.load import Loaded
 from forensics.sources.options import Options
-
-
-def say(text: str) -> None:
-    """A line of the story, on stderr."""
-    click.echo(printable(text), err=True)
 
 
 @click.command()
@@ -42,24 +38,38 @@ def investigate(files: tuple[Path, ...], out: Path | None, **given: Any) -> None
 
 
 def run_investigation(files: Sequence[Path], folder: Path, options: Options, questions: ScanOptions) -> int:
-    """Investigate files into a folder; the exit code says whether every file could be used."""
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / "case.duckdb"
-    path.unlink(missing_ok=True)
-    with Case(path) as case:
-        loaded = case.load(files, options, say)
-        for refused in loaded.refused:
-            say_error(refused.message, refused.hint)
-        if not loaded.sources:
-            case.close()
-            path.unlink(missing_ok=True)
-            return ExitCode.EVIDENCE
-        say("asking the questions")
-        scan = case.scan(questions, loaded.refused)
+    """Investigate files into a folder; the exit code says whether every file and question could be used.
+
+    The case is made aside and moved in when it holds evidence, so that a run that fails leaves the last one as it was.
+    """
+    make_folder(folder)
+    with TemporaryDirectory(prefix=".making-", dir=folder) as aside:
+        path = Path(aside) / "case.duckdb"
+        with Case(path) as case:
+            loaded = case.load(files, options, say)
+            for refused in loaded.refused:
+                say_error(refused.message, refused.hint)
+            if not loaded.sources:
+                return ExitCode.EVIDENCE
+            say("asking the questions")
+            scan = case.scan(questions, loaded.refused)
+        (folder / f"{path.name}.wal").unlink(missing_ok=True)
+        path.replace(folder / path.name)
     meta = ReportMeta(__version__, shlex.join(["forensics", *sys.argv[1:]]), f"Incident report: {folder.name}")
-    report = write_reports(scan, folder, meta)
-    click.echo(printable(terminal.render_summary(scan, report)))
-    return ExitCode.EVIDENCE if loaded.refused else ExitCode.OK
+    answer(printable(terminal.render_summary(scan, write_reports(scan, folder, meta))))
+    return ExitCode.EVIDENCE if loaded.refused or scan.failed else ExitCode.OK
+
+
+def make_folder(folder: Path) -> None:
+    """The folder of a report, made where there is none.
+
+    Raises:
+        UsageError: it cannot be made.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as exc:
+        raise UsageError(f"--out {folder}: cannot be made: {exc.strerror}", "name another folder") from exc
 
 
 @click.command()
@@ -99,9 +109,9 @@ def load(case: Path, files: tuple[Path, ...], **given: Any) -> None:
 def show_loaded(loaded: Loaded) -> None:
     """What became of each file: the answer on stdout, refusals on stderr."""
     for source in loaded.sources:
-        click.echo(printable(terminal.render_source(source)))
+        answer(printable(terminal.render_source(source)))
     for path in loaded.already:
-        click.echo(printable(f"{path}: the case holds these bytes already; nothing was changed"))
+        answer(printable(f"{path}: the case holds these bytes already; nothing was changed"))
     for refused in loaded.refused:
         say_error(refused.message, refused.hint)
 
@@ -112,9 +122,7 @@ def sources(case: Path) -> None:
     """Show what was read, and how."""
     with Case.open(case) as opened:
         for source in opened.sources():
-            click.echo(printable(terminal.render_source(source)))
+            answer(printable(terminal.render_source(source)))
             examples = [r for r in opened.query("case/rejects").records() if r["source_id"] == source.source_id]
             for row in examples[:3]:
-                click.echo(
-                    printable(f"    rejected line {row['line_no']}: {row['reason']}: {(row['text'] or '')[:120]}")
-                )
+                answer(printable(terminal.render_reject(row["line_no"], row["reason"], row["text"])))

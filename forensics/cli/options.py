@@ -111,7 +111,7 @@ def _window(option: str, text: str | None) -> tuple[datetime, datetime] | None:
     start, slash, end = text.partition("/")
     try:
         window = _moment(start), _moment(end)
-    except ValueError:
+    except (ValueError, OverflowError):
         window = None
     if not slash or window is None or window[0] >= window[1]:
         raise UsageError(

@@ -6,7 +6,7 @@ import click
 
 from forensics.analysis.catalogue import entries_like, load_catalogue
 from forensics.analysis.match import match_gaps
-from forensics.cli import printable
+from forensics.cli import answer, printable
 from forensics.errors import UsageError
 from forensics.render import terminal
 
@@ -30,7 +30,7 @@ def match(gaps: tuple[str, ...], timeout_s: float | None, resolution: float) -> 
         timeout_s=timeout_s,
         catalogue=load_catalogue(),
     )
-    click.echo(printable(terminal.render_match(found, [gap / 1e6 for group in groups for gap in group])))
+    answer(printable(terminal.render_match(found, [gap / 1e6 for group in groups for gap in group])))
 
 
 def _micros(text: str) -> int:
@@ -56,4 +56,4 @@ def policies(text: str | None) -> None:
     if not found:
         raise UsageError(f"no policy of the catalogue is like {text!r}", "'forensics policies' lists them all")
     for entry in found:
-        click.echo(printable(terminal.render_policy(entry, full=len(found) == 1)))
+        answer(printable(terminal.render_policy(entry, full=len(found) == 1)))

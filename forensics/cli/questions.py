@@ -11,7 +11,7 @@ import click
 
 from forensics import __version__, packs
 from forensics.case import Case, write_reports
-from forensics.cli import printable
+from forensics.cli import answer, printable
 from forensics.cli.options import pairs, scan_options, scan_options_from
 from forensics.errors import ExitCode
 from forensics.model import SEVERITIES
@@ -27,9 +27,9 @@ def scan(case: Path, fail_on: str | None, **given: Any) -> None:
     """Run every question that has evidence."""
     with Case.open(case) as opened:
         found = opened.scan(scan_options_from(given))
-    click.echo(printable(terminal.render_summary(found, None)))
+    answer(printable(terminal.render_summary(found, None)))
     worst = max((SEVERITIES.index(f.severity) for f in found.findings), default=-1)
-    if any(e.status == "failed" for e in found.examined):
+    if found.failed:
         sys.exit(ExitCode.EVIDENCE)
     if fail_on and worst >= SEVERITIES.index(fail_on):
         sys.exit(ExitCode.FINDINGS)
@@ -44,7 +44,9 @@ def report(case: Path, out: Path, **given: Any) -> None:
     with Case.open(case) as opened:
         found = opened.scan(scan_options_from(given))
     meta = ReportMeta(__version__, shlex.join(["forensics", *sys.argv[1:]]), f"Incident report: {case.stem}", case.name)
-    click.echo(printable(terminal.render_summary(found, write_reports(found, out, meta))))
+    answer(printable(terminal.render_summary(found, write_reports(found, out, meta))))
+    if found.failed:
+        sys.exit(ExitCode.EVIDENCE)
 
 
 @click.command()
@@ -63,7 +65,7 @@ def query(case: Path, name: str, values: tuple[str, ...], form: str) -> None:
     """Run one query of the packs."""
     with Case.open(case) as opened:
         result = opened.query(name, **pairs("--set", values))
-    click.echo(tabular.render(result.columns, result.rows, form), nl=False)
+    answer(tabular.render(result.columns, result.rows, form), nl=False)
 
 
 @click.command()
@@ -74,13 +76,13 @@ def queries(name: str | None, dialect: str | None, values: tuple[str, ...]) -> N
     """List the queries, or show one."""
     if name is None:
         for found in packs.load_all().values():
-            click.echo(f"{found.name:42} {found.title}")
+            answer(f"{found.name:42} {found.title}")
     elif dialect is None:
-        click.echo(packs.get(name).text, nl=False)
+        answer(packs.get(name).text, nl=False)
     else:
         from forensics import dialects  # a tenth of a second that no other command should pay
 
-        click.echo(dialects.render(packs.get(name), dialect, pairs("--set", values)), nl=False)
+        answer(dialects.render(packs.get(name), dialect, pairs("--set", values)), nl=False)
 
 
 @click.command()
@@ -98,4 +100,4 @@ def order(case: Path, order_id: str, form: str) -> None:
     """Show one order's life in time order."""
     with Case.open(case) as opened:
         result = opened.order(order_id)
-    click.echo(tabular.render(result.columns, result.rows, form), nl=False)
+    answer(tabular.render(result.columns, result.rows, form), nl=False)

@@ -92,6 +92,8 @@ def _basis(hop: Mapping[str, Any]) -> tuple[str, str]:
     total = hop["requests"]
     if hop["with_attempt"] >= 0.95 * total:
         return "attempt", "attempt header"
+    if hop["with_attempt"] >= _FEWEST_REQUESTS and not hop["numbered_one"]:
+        return "retry_header", "attempt header, which callers send on retries only"
     for name, covered, distinct, words in _BASES:
         if hop[covered] >= 0.9 * total and hop[covered] >= 1.02 * max(1, hop[distinct]):
             return name, words

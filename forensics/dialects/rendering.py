@@ -83,7 +83,7 @@ def _bound_values(query: packs.Query, values: Mapping[str, Any]) -> dict[str, An
         # Spark replaces ${...} even in quotes.
         if isinstance(value, str) and not (value.isprintable() and "${" not in value):
             expected = query.parameters[name].type
-            raise UsageError(f"query {query.name}: parameter {name} expects plain {expected}, got {value!r}")
+            raise UsageError(f"query {query.name}: parameter {name} expects {expected} without line ends or ${{, got {value!r}")
     return bound
 
 

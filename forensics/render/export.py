@@ -18,7 +18,9 @@ from forensics.amounts import plain, plain_by_currency
 from forensics.model import CohortPolicy, Finding, RepeatRow, Scan, Source
 
 SCHEMA = "forensics/1"
-_FORMULA = re.compile(r"^\s*[=+\-@\t\r|%]")
+_FORMULA = re.compile(r"^\s*[=+\-@\t\r|%＝＋－＠]")
+# Control characters, and those that turn the direction of the text after them: a cell must read as it is.
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 _NUMBER = re.compile(r"-?\d+(\.\d+)?")
 
 
@@ -111,7 +113,7 @@ def _policy(found: CohortPolicy) -> dict[str, Any]:
     return {
         "cohort": found.cohort,
         "groups": found.groups,
-        "share": found.share,
+        "share": round(found.share, 4),
         "shape": policy.shape,
         "base_s": policy.base_s,
         "factor": policy.factor,
@@ -162,7 +164,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "statement": finding.statement,
         "why": list(finding.why),
         "alternatives": [{"cause": cause, "probability": p} for cause, p in finding.alternatives],
-        "numbers": dict(finding.numbers),
+        "numbers": {k: round(v, 4) if isinstance(v, float) else v for k, v in finding.numbers.items()},
         "money": {name: plain_by_currency(amounts) for name, amounts in finding.money.items()},
         "query": {"name": finding.query, "params": dict(finding.parameters)} if finding.query else None,
         "evidence": [
@@ -177,13 +179,13 @@ def _finding(finding: Finding) -> dict[str, Any]:
 
 
 def neutral(cell: object) -> str:
-    """A cell that no spreadsheet runs: formulas become text, NUL becomes a mark, line ends become spaces.
+    """A cell that no spreadsheet or terminal obeys: formulas become text, controls a mark, line ends spaces.
 
     >>> neutral("=cmd()"), neutral("-12.50"), neutral(None)
     ("'=cmd()", '-12.50', '')
     """
     text = "" if cell is None else str(cell)
-    text = text.replace("\x00", "\ufffd").replace("\r", " ").replace("\n", " ")
+    text = _CONTROL.sub("\ufffd", text.replace("\r", " ").replace("\n", " "))
     return f"'{text}" if _FORMULA.match(text) and not _NUMBER.fullmatch(text) else text
 
 

@@ -1,4 +1,4 @@
-"""Rows of a query as a table for people, or as CSV, JSON lines or Parquet for machines."""
+"""Rows of a query as a table for people, or as CSV or JSON lines for machines."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ def render(columns: Sequence[str], rows: Sequence[Sequence[Any]], form: str) -> 
         return _csv(columns, rows)
     if form == "json":
         return "".join(
-            json.dumps(dict(zip(columns, map(_json, row), strict=True)), ensure_ascii=False) + "\n" for row in rows
+            _escaped(json.dumps(dict(zip(columns, map(_json, row), strict=True)), ensure_ascii=False)) + "\n"
+            for row in rows
         )
     if form == "table":
         return _table(columns, rows)
@@ -49,6 +50,11 @@ def _text(value: Any) -> str:
 
 def _json(value: Any) -> Any:
     return _text(value) if isinstance(value, datetime | Decimal) else value
+
+
+def _escaped(document: str) -> str:
+    """JSON in which what a terminal would obey is escaped: outside its strings there is nothing of the kind."""
+    return "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in document)
 
 
 def _csv(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:

@@ -20,7 +20,7 @@ def render_summary(scan: Scan, report: Path | None) -> str:
         ("happened", _happened(scan)),
         ("money", _money(scan)),
         ("why", _why(scan)),
-        ("causes", ", ".join(f"{c.cause} {c.rows}" for c in scan.causes) or "none"),
+        ("causes", _causes(scan)),
         ("traffic", _traffic(scan)),
         ("keys", _keys(scan)),
         ("sure", _sure(scan)),
@@ -52,7 +52,7 @@ def _read(scan: Scan) -> str:
 def _happened(scan: Scan) -> str:
     p = scan.payments
     if p is None:
-        return "not examined: no payment table was given"
+        return _unasked(scan, "duplicates")
     gross = [r for r in scan.rows if r.role in ("excess", "refunded")]
     if not gross:
         return f"no order of {p.orders:,} was paid more than once ({p.effects:,} effects in {p.rows:,} rows)"
@@ -71,7 +71,7 @@ def _span(first: datetime, last: datetime) -> str:
 def _money(scan: Scan) -> str:
     p = scan.payments
     if p is None:
-        return "not examined"
+        return _unasked(scan, "duplicates")
     if not p.excess_rows:
         return "nothing must go back"
     text = f"{money_words(p.excess_amount)} too much"
@@ -82,6 +82,8 @@ def _money(scan: Scan) -> str:
 
 
 def _why(scan: Scan) -> str:
+    if scan.payments is None:
+        return _unasked(scan, "policies")
     if not scan.policies:
         return next(
             (f.statement for f in scan.findings if f.rule == "policies/gaps"), "no gaps that a retry could have made"
@@ -91,6 +93,12 @@ def _why(scan: Scan) -> str:
     if ranked.policy_ids:
         text += f": {', '.join(ranked.policy_ids[:3])}{' ...' if len(ranked.policy_ids) > 3 else ''}"
     return text
+
+
+def _causes(scan: Scan) -> str:
+    if scan.payments is None:
+        return _unasked(scan, "duplicates")
+    return ", ".join(f"{c.cause} {c.rows}" for c in scan.causes) or "none"
 
 
 def _traffic(scan: Scan) -> str:
@@ -109,7 +117,8 @@ def _unasked(scan: Scan, question: str) -> str:
 def _keys(scan: Scan) -> str:
     if scan.keys is None:
         return _unasked(scan, "keys")
-    return ", ".join(f"{mode} {n:,}" for mode, n in scan.keys.items() if n) + " orders"
+    modes = ", ".join(f"{mode} {n:,}" for mode, n in scan.keys.items() if n)
+    return f"{modes} orders" if modes else "no row names an order"
 
 
 def _sure(scan: Scan) -> str:
@@ -152,7 +161,17 @@ def render_source(source: Source) -> str:
             f"    times      {_span(source.first_at, source.last_at)}, clock steps of {_step(source.resolution_us)}"
         )
     lines += [f"    note       {note}" for note in source.notes]
-    return "\n".join(lines)
+    return "\n".join(map(_one_line, lines))
+
+
+def render_reject(line_no: int, reason: str, text: str | None) -> str:
+    """One rejected row."""
+    return _one_line(f"    rejected line {line_no}: {reason}: {(text or '')[:120]}")
+
+
+def _one_line(text: str) -> str:
+    """Names in the evidence may hold line ends, and must not look like lines of ours."""
+    return text.replace("\r", " ").replace("\n", " ")
 
 
 def _step(resolution_us: int | None) -> str:

@@ -20,8 +20,9 @@ import duckdb
 from forensics import schema
 from forensics.errors import UsageError
 from forensics.sources import values
-from forensics.sources.tables import Staged, StagedColumn
+from forensics.sources.staged import Staged, StagedColumn
 
+_CONTENT = "content: the only column of its kind"
 KINDS = ("payments", "settlements", "deliveries", "idempotency_log", "dead_letters")
 
 
@@ -80,12 +81,20 @@ def recognise(
     Raises:
         UsageError: a mapping that names a column or heading that does not exist.
     """
-    candidates = [_recognise_as(connection, staged, k, given or {}) for k in ((kind,) if kind else KINDS)]
+    given = given or {}
+    kinds = (kind,) if kind else tuple(k for k in KINDS if all(_has(k, name) for name in given))
+    if not kinds:
+        raise UsageError(f"--map {', '.join(given)}: no table has such columns", "say which table it is: --as payments")
+    candidates = [_recognise_as(connection, staged, k, given, said=kind is not None) for k in kinds]
     return tuple(sorted(candidates, key=lambda r: (bool(r.missing), -r.score)))
 
 
+def _has(kind: str, name: str) -> bool:
+    return any(c.name == name for c in schema.table(kind).columns[2:])
+
+
 def _recognise_as(
-    connection: duckdb.DuckDBPyConnection, staged: Staged, kind: str, given: Mapping[str, str]
+    connection: duckdb.DuckDBPyConnection, staged: Staged, kind: str, given: Mapping[str, str], said: bool
 ) -> Recognition:
     spec = _data()[kind]
     mapping = _by_user(staged, kind, given)
@@ -93,7 +102,9 @@ def _recognise_as(
     if kind == "payments":
         _by_content(connection, staged, mapping)
     missing = tuple(n for n in spec["needs"] if n not in mapping)
-    marks = sum(m in mapping for m in spec["marks"])
+    marks = sum(m in mapping and mapping[m].why != _CONTENT for m in spec["marks"])
+    if kind != "payments" and not missing and not marks and not said:
+        missing = tuple(spec["marks"][:1])  # an id and a time alone make no dead letter and no settlement
     found = len(spec["needs"]) - len(missing)
     return Recognition(kind, mapping, missing, marks + 0.05 * len(mapping) + (0.5 * found if missing else 0))
 
@@ -131,14 +142,18 @@ def _by_name(staged: Staged, synonyms: Mapping[str, Sequence[str]], mapping: dic
 
 
 def _by_content(connection: duckdb.DuckDBPyConnection, staged: Staged, mapping: dict[str, Choice]) -> None:
-    """Fill the three columns that a ledger cannot do without, where exactly one column can be it."""
+    """Fill the three columns that a ledger cannot do without, where exactly one column can be it.
+
+    A wrong business key makes false duplicates of everything, so one is looked for only where no name says anything.
+    """
+    named = bool(mapping)
     for name, test in (("created_at", _is_time), ("amount", _is_amount), ("order_id", _is_key)):
-        if name in mapping:
+        if name in mapping or (name == "order_id" and named):
             continue
         taken = {c.column for c in mapping.values()}
         found = [c for c in staged.columns if c not in taken and test(connection, c)]
         if len(found) == 1:
-            mapping[name] = Choice(found[0], "content: the only column of its kind")
+            mapping[name] = Choice(found[0], _CONTENT)
 
 
 def _is_time(connection: duckdb.DuckDBPyConnection, column: StagedColumn) -> bool:
@@ -155,14 +170,16 @@ def _is_amount(connection: duckdb.DuckDBPyConnection, column: StagedColumn) -> b
 
 
 def _is_key(connection: duckdb.DuckDBPyConnection, column: StagedColumn) -> bool:
-    """Text with digits in it, nearly always there, mostly but not always different."""
+    """Text with digits in it, nearly always there, mostly but not always different; no number, no time."""
     row = connection.execute(
         f"SELECT count({column.name}) / count(*), "
         f"approx_count_distinct({column.name}) / greatest(1, count({column.name})), "
         f"avg(CASE WHEN regexp_matches(CAST({column.name} AS VARCHAR), '^\\S*\\d\\S*$') THEN 1.0 ELSE 0 END), "
+        f"avg(CASE WHEN regexp_full_match(CAST({column.name} AS VARCHAR), '[-+]?[\\d.,]+') THEN 1.0 ELSE 0 END), "
         f"count(DISTINCT {column.name}) = count({column.name}) FROM staged"
     ).fetchone()
     if not row or row[0] is None or row[2] is None:
         return False
-    filled, distinct, digits, unique = row
-    return filled > 0.9 and distinct > 0.3 and digits > 0.9 and not unique
+    filled, distinct, digits, numbers, unique = row
+    likely = filled > 0.9 and distinct > 0.3 and digits > 0.9 and numbers < 0.5 and not unique
+    return likely and values.read_time(connection, column, "UTC") is None

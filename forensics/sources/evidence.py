@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from forensics.errors import EvidenceError, UnrecognisedError
+from forensics.sources.encodings import legacy_encoding
 
 _BLOCK = 1 << 20
 _SAMPLE = 1 << 18
@@ -33,7 +34,6 @@ _REFUSED_MAGIC = (
     (b"\x28\xb5\x2f\xfd", "Zstandard-compressed", "unpack it with 'zstd -d' first"),
     (b"\x7fELF", "a program", "give a table or a log"),
 )
-_LEGACY_ENCODINGS = ["cp949", "cp932", "euc_jp", "gb18030", "cp1252", "cp1250", "cp1251"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +90,10 @@ def prepare(path: Path, workdir: Path) -> Evidence:
         raise EvidenceError(
             f"{path}: no permission to read the file", f"chmod u+r {path.name}, or ask its owner"
         ) from exc
+    except RuntimeError as exc:  # zipfile: encrypted, or packed in a way it does not know
+        raise EvidenceError(
+            f"{path}: the archive cannot be opened: {exc}", "unpack it and name the file in it"
+        ) from exc
     except (OSError, EOFError, zipfile.BadZipFile, lzma.LZMAError, zlib.error) as exc:
         raise EvidenceError(
             f"{path}: the file cannot be read to its end: {exc}", "copy it again; it may be cut off"
@@ -139,7 +143,7 @@ def _open_uncompressed(path: Path, head: bytes) -> Iterator[tuple[IO[bytes], str
             yield cast(IO[bytes], file), "xz"
     elif head.startswith(b"PK\x03\x04"):
         with zipfile.ZipFile(path) as archive:
-            members = [m for m in archive.namelist() if not m.endswith("/")]
+            members = [m for m in archive.namelist() if not m.endswith("/") and not m.startswith("__MACOSX/")]
             if len(members) != 1:
                 raise EvidenceError(
                     f"{path}: a zip archive with {len(members)} files, expected one", "unpack it and name the files"
@@ -158,16 +162,19 @@ def _prepare_text(path: Path, head: bytes, digest: str, workdir: Path) -> Eviden
         raise EvidenceError(f"{path}: the file is empty once unpacked", "check the export")
     encoding = _encoding(sample, path)
     notes = [f"unpacked from {compression}"] if compression else []
-    with _open_uncompressed(path, head) as (file, _):
-        survey = _survey_utf8(file) if encoding == "utf-8" else None
-    if survey is not None and not survey.is_utf8:
-        encoding = _legacy(sample) or "cp1252"
-    clean = compression is None and encoding == "utf-8" and not sample.startswith(codecs.BOM_UTF8)
+    survey = None
+    if encoding == "utf-8":
+        with _open_uncompressed(path, head) as (file, _):
+            survey = _survey_utf8(file)
+        if survey.odd_block:
+            encoding = legacy_encoding(survey.odd_block) or "cp1252"
+    old_mac = b"\r" in sample and b"\n" not in sample
+    bare = compression is None and not old_mac and not sample.startswith(codecs.BOM_UTF8)
     readable = path
-    if not clean or survey is None or survey.replaced:
+    if not bare or survey is None or survey.replaced or survey.odd_block:
         readable = workdir / f"{digest[:16]}.txt"
         with _open_uncompressed(path, head) as (file, _):
-            survey = _transcode(file, encoding, readable)
+            survey = _transcode(file, encoding, readable, old_mac)
         if survey.replaced:
             notes.append(f"{survey.replaced} characters that no {encoding} text has are shown as U+FFFD")
     shown = "utf-8-sig" if encoding == "utf-8" and sample.startswith(codecs.BOM_UTF8) else encoding
@@ -180,7 +187,8 @@ class _Survey:
     has_quotes: bool
     replaced: int
     """Characters shown as U+FFFD in the clean copy (or that will have to be)."""
-    is_utf8: bool = True
+    odd_block: bytes = b""
+    """The first block that is no UTF-8, if any; the survey ends there."""
 
 
 def _encoding(sample: bytes, path: Path) -> str:
@@ -200,23 +208,8 @@ def _encoding(sample: bytes, path: Path) -> str:
     try:
         decoder.decode(sample)
     except UnicodeDecodeError:
-        return _legacy(sample) or "utf-8"
+        return legacy_encoding(sample) or "utf-8"
     return "utf-8"
-
-
-def _legacy(sample: bytes) -> str | None:
-    """The legacy encoding that a reader of this text would choose; None when hardly any byte speaks for one.
-
-    A log holds a few hostile bytes among ASCII; a table in CP949 holds thousands. The former stays UTF-8 with the
-    odd bytes marked.
-    """
-    foreign = sum(b >= 0x80 for b in sample)
-    if foreign < max(4, len(sample) // 2000):
-        return None
-    from charset_normalizer import from_bytes
-
-    best = from_bytes(sample[: 1 << 16], cp_isolation=_LEGACY_ENCODINGS).best()
-    return str(best.encoding) if best else None
 
 
 def _survey_utf8(file: IO[bytes]) -> _Survey:
@@ -228,7 +221,7 @@ def _survey_utf8(file: IO[bytes]) -> _Survey:
         try:
             decoder.decode(block, final=not block)
         except UnicodeDecodeError:
-            return _Survey(0, False, 0, is_utf8=False)
+            return _Survey(0, False, 0, block)
         if not block:
             return _Survey(lines + (last != b"\n"), quotes, odd)
         lines += block.count(b"\n")
@@ -237,11 +230,11 @@ def _survey_utf8(file: IO[bytes]) -> _Survey:
         last = block[-1:]
 
 
-def _transcode(file: IO[bytes], encoding: str, target: Path) -> _Survey:
+def _transcode(file: IO[bytes], encoding: str, target: Path, old_mac: bool) -> _Survey:
     """Write the text as UTF-8 without byte order mark.
 
     Bytes that are not of the encoding become U+FFFD, and so do NUL and the unit separator: readers below use the
-    latter as the one character that no line contains.
+    latter as the one character that no line contains. Lines that end in a carriage return alone get line feeds.
     """
     decoder = codecs.getincrementaldecoder("utf-8-sig" if encoding == "utf-8" else encoding)(errors="replace")
     lines, quotes, replaced, last = 0, False, 0, "\n"
@@ -249,6 +242,7 @@ def _transcode(file: IO[bytes], encoding: str, target: Path) -> _Survey:
         while True:
             block = file.read(_BLOCK)
             text = decoder.decode(block, final=not block).replace("\x00", "\ufffd").replace("\x1f", "\ufffd")
+            text = text.replace("\r", "\n") if old_mac else text
             out.write(text)
             lines += text.count("\n")
             quotes = quotes or '"' in text

@@ -16,10 +16,20 @@ import duckdb
 from forensics import schema, store
 from forensics.errors import EvidenceError, ForensicsError, UnrecognisedError, UsageError
 from forensics.model import Refused, Source
-from forensics.sources import columns, log_formats, logs, register, tables, zones
+from forensics.sources import columns, logs, register, tables, zones
 from forensics.sources.evidence import Evidence, prepare
+from forensics.sources.logs.catalogue import LogFormat
 from forensics.sources.options import Options, check
 from forensics.sources.reader import TableReader
+from forensics.sources.staged import Staged, first_lines, spread_lines
+
+_ONE_A_LINE = "JSON must stand one object a line: jq -c '.[]' FILE > FILE.jsonl (or jq -c . for a single object)"
+_WHAT_TO_DO = {
+    "": "a log: describe it with --log-format; a table: save it as CSV with a heading line",
+    "[": _ONE_A_LINE,
+    "{": _ONE_A_LINE,
+    "<": "XML and HTML are not read: export the statement as CSV",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +84,7 @@ def load_files(
                 continue
             progress(f"reading {plan.evidence.name}")
             try:
-                # Staged outside the transaction: a fast read that fails would spoil it for the slow one.
-                staged = None if plan.log else tables.stage(connection, plan.evidence, workdir)
-                with store.transaction(connection):
-                    loaded.append(_load(connection, plan, staged, options))
+                loaded.append(_load(connection, plan, options, workdir))
             except UsageError:
                 raise
             except ForensicsError as exc:
@@ -89,7 +96,7 @@ def _plan(path: Path, workdir: Path, options: Options) -> _Plan:
     evidence = prepare(path, workdir)
     log = None
     if evidence.container == "text" and options.kind in (None, "requests"):
-        sample = [line for line in tables.first_lines(evidence.readable, 1000) if line.strip()]
+        sample = [line for line in spread_lines(evidence.readable, 1000) if line.strip()]
         if options.log_format:
             log = logs.LogRecognition(logs.from_log_format(options.log_format), 1.0, "given by --log-format", None)
         else:
@@ -101,19 +108,30 @@ def _plan(path: Path, workdir: Path, options: Options) -> _Plan:
     return _Plan(evidence, log, 1 if log is None else (0 if log.format.has_offset else 2))
 
 
-def _load(connection: duckdb.DuckDBPyConnection, plan: _Plan, staged: tables.Staged | None, options: Options) -> Source:
-    source_id = register.next_id(connection)
-    if plan.log is not None:
-        source = _load_log(connection, plan.evidence, plan.log, options, source_id)
-    else:
-        source = _load_table(connection, plan.evidence, staged, options, source_id)
-    if source.rows_loaded == 0:
-        why = _first_reason(connection, source_id)
-        raise EvidenceError(
-            f"{plan.evidence.path}: none of its {source.rows_read} rows could be read as {source.kind}{why}",
-            "check --as, --map, --zone or --log-format",
-        )
-    register.record(connection, source)
+def _load(connection: duckdb.DuckDBPyConnection, plan: _Plan, options: Options, workdir: Path) -> Source:
+    """Load one file, all of it or nothing.
+
+    Tables are staged before the transaction begins: the engine gives up a transaction in which any statement failed,
+    and that a file is not as regular as it looks is found out by a statement that fails.
+    """
+    try:
+        staged = _stage(connection, plan.evidence, workdir) if plan.log is None else None
+        with store.transaction(connection):
+            source_id = register.next_id(connection)
+            if plan.log is not None:
+                source = _load_log(connection, plan.evidence, plan.log, options, source_id)
+            elif staged is not None:
+                source = _load_table(connection, plan.evidence, staged, options, source_id)
+            if source.rows_loaded == 0:
+                why = _first_reason(connection, source_id)
+                raise EvidenceError(
+                    f"{plan.evidence.path}: none of its {source.rows_read} rows could be read as {source.kind}{why}",
+                    "check --as, --map, --zone or --log-format",
+                )
+            register.record(connection, source)
+    except duckdb.Error as exc:
+        first = str(exc).splitlines()[0]
+        raise EvidenceError(f"{plan.evidence.path}: the file could not be loaded: {first}", None) from exc
     return source
 
 
@@ -140,15 +158,19 @@ def _load_log(
     hop = _hop(evidence.name)
     select, parameters = logs.requests_sql(log.format, str(evidence.readable), zone.name if zone else "UTC")
     names = [c.name for c in schema.REQUESTS.columns if c.name not in ("source_id", "hop")]
-    connection.execute(
+    # Line numbers come from the file, so rows may be written in any order: both cores read.
+    connection.execute("SET preserve_insertion_order = false")
+    inserted = connection.execute(
         f"INSERT INTO requests (source_id, hop, {', '.join(names)}) SELECT ?, ?, {', '.join(names)} FROM ({select})",
         [source_id, hop, *parameters],
-    )
-    rejects, parameters = logs.rejects_sql(log.format, str(evidence.readable))
-    connection.execute(
-        f"INSERT INTO rejects (source_id, line_no, reason, text) SELECT ?, line_no, reason, text FROM ({rejects})",
-        [source_id, *parameters],
-    )
+    ).fetchall()
+    connection.execute("SET preserve_insertion_order = true")
+    if inserted != [(evidence.lines,)]:
+        rejects, parameters = logs.rejects_sql(log.format, str(evidence.readable))
+        connection.execute(
+            f"INSERT INTO rejects (source_id, line_no, reason, text) SELECT ?, line_no, reason, text FROM ({rejects})",
+            [source_id, *parameters],
+        )
     counted = logs.settle_attempts(connection, source_id)
     notes = [*evidence.notes, log.why, *log.format.notes, *([counted] if counted else [])]
     return Source(
@@ -168,10 +190,10 @@ def _load_log(
 
 
 def _zone_of_log(
-    connection: duckdb.DuckDBPyConnection, evidence: Evidence, log_format: log_formats.LogFormat, options: Options
+    connection: duckdb.DuckDBPyConnection, evidence: Evidence, log_format: LogFormat, options: Options
 ) -> zones.Zone:
     if options.zone:
-        return zones.Zone(options.zone, "given")
+        return zones.Zone(options.zone, zones.GIVEN)
     select, parameters = logs.requests_sql(log_format, str(evidence.readable), "UTC")
     row = connection.execute(f"SELECT min(started_at), max(started_at) FROM ({select})", parameters).fetchone()
     naive = (row[0], row[1]) if row and row[0] else None
@@ -187,19 +209,24 @@ def _hop(name: str) -> str | None:
 # Tables ---------------------------------------------------------------------------------------------------------
 
 
+def _stage(connection: duckdb.DuckDBPyConnection, evidence: Evidence, workdir: Path) -> Staged:
+    staged = tables.stage(connection, evidence, workdir)
+    if staged is None:
+        first = next((line.strip() for line in first_lines(evidence.readable, 20) if line.strip()), "")
+        raise UnrecognisedError(
+            f"{evidence.path}:1: neither a table nor a log line of a known format: {first[:120]!r}",
+            _WHAT_TO_DO.get(first[:1], _WHAT_TO_DO[""]),
+        )
+    return staged
+
+
 def _load_table(
     connection: duckdb.DuckDBPyConnection,
     evidence: Evidence,
-    staged: tables.Staged | None,
+    staged: Staged,
     options: Options,
     source_id: int,
 ) -> Source:
-    if staged is None:
-        first = next((line for line in tables.first_lines(evidence.readable, 20) if line.strip()), "")
-        raise UnrecognisedError(
-            f"{evidence.path}:1: neither a table nor a log line of a known format: {first[:120]!r}",
-            "a log: describe it with --log-format; a table: save it as CSV with a heading line",
-        )
     ranked = columns.recognise(connection, staged, kind=options.kind, given=options.mapping)
     found = ranked[0]
     if found.missing:
@@ -209,7 +236,7 @@ def _load_table(
     return TableReader(connection, evidence, staged, found, options).load(source_id)
 
 
-def _refuse(evidence: Evidence, staged: tables.Staged, found: columns.Recognition) -> None:
+def _refuse(evidence: Evidence, staged: Staged, found: columns.Recognition) -> None:
     headings = ", ".join(c.heading for c in staged.columns)
     missing = " and ".join(found.missing)
     raise UnrecognisedError(

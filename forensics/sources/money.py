@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import duckdb
 
 from forensics.schema import MONEY
-from forensics.sources.tables import StagedColumn
+from forensics.sources.staged import StagedColumn
 from forensics.sources.values import Reading, sample
 
 # ISO 4217 minor units that differ from 2.
@@ -87,9 +87,7 @@ class _Mark:
     """What else it could be, in words."""
 
 
-def _decimal_mark(
-    connection: duckdb.DuckDBPyConnection, column: StagedColumn, currency_sql: str
-) -> _Mark | None:
+def _decimal_mark(connection: duckdb.DuckDBPyConnection, column: StagedColumn, currency_sql: str) -> _Mark | None:
     """The decimal mark under which nearly every cell is an amount; None when there is none."""
     cells = sample(connection, column)
     fits = {}
@@ -101,7 +99,7 @@ def _decimal_mark(
             {"cells": cells},
         ).fetchall()[0]
     point, comma = fits["."][0], fits[","][0]
-    if not cells or max(point, comma) < 0.9 * len(cells):
+    if not cells or max(point, comma) < 0.5 * len(cells):
         return None
     if point != comma:
         mark = "." if point > comma else ","
@@ -109,14 +107,19 @@ def _decimal_mark(
     if not fits["."][1]:
         return _Mark(".", True)
     # Every point stands before three digits: a price list of 1.250 and 950, or three decimals throughout.
-    if not fits["."][2] or _all_without_cents(connection, currency_sql):
+    without_cents, with_mils = _minor_digits(connection, currency_sql)
+    if without_cents or not (fits["."][2] or with_mils):
         return _Mark(",", True, " (1.250 is 1250: a point always stands before three digits)")
     return _Mark(".", False, " (1.250 is 1.25: every cell has three digits behind the point)")
 
 
-def _all_without_cents(connection: duckdb.DuckDBPyConnection, currency_sql: str) -> bool:
-    row = connection.execute(f"SELECT bool_and({_is_in(currency_sql, ZERO_DECIMAL)}) FROM staged").fetchone()
-    return bool(row and row[0])
+def _minor_digits(connection: duckdb.DuckDBPyConnection, currency_sql: str) -> tuple[bool, bool]:
+    """Whether every row is in a currency without minor units, and whether any is in one with three minor digits."""
+    row = connection.execute(
+        f"SELECT bool_and({_is_in(currency_sql, ZERO_DECIMAL)}), bool_or({_is_in(currency_sql, THREE_DECIMAL)}) "
+        "FROM staged"
+    ).fetchone()
+    return (bool(row[0]), bool(row[1])) if row else (False, False)
 
 
 def _money_text(name: str, mark: str) -> str:

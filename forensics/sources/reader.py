@@ -9,9 +9,10 @@ import duckdb
 from forensics import schema
 from forensics.errors import EvidenceError
 from forensics.model import Source
-from forensics.sources import columns, money, register, tables, values, zones
+from forensics.sources import columns, money, register, values, zones
 from forensics.sources.evidence import Evidence
 from forensics.sources.options import Options
+from forensics.sources.staged import REJECT_TEXT, Staged
 
 _EXPECTED = {"created_at": "a time", "amount": "an amount of money", "delivered_at": "a time", "settled_at": "a time"}
 _CURRENCIES = frozenset(
@@ -20,6 +21,8 @@ _CURRENCIES = frozenset(
         *("AUD", "CAD", "SGD", "HKD", "INR", "BRL", "MXN", "VND", "THB", "TWD"),
     )
 )
+# How databases and spreadsheets write that a cell is empty. Taken for a key, it would make one act of many rows.
+_NOTHING = "'', '-', 'null', '(null)', '<null>', '\\n', 'none', 'nil', 'nan', 'n/a', '#n/a', 'undefined'"
 
 
 class TableReader:
@@ -29,7 +32,7 @@ class TableReader:
         self,
         connection: duckdb.DuckDBPyConnection,
         evidence: Evidence,
-        staged: tables.Staged,
+        staged: Staged,
         found: columns.Recognition,
         options: Options,
     ) -> None:
@@ -111,7 +114,7 @@ class TableReader:
             return f"CASE WHEN json_valid({text}) THEN CAST({text} AS JSON) ELSE to_json({text}) END"
         if column.type in ("BIGINT", "BOOLEAN", "INTEGER", "DOUBLE"):
             return f"TRY_CAST({text} AS {column.type})"
-        return f"nullif(nullif(trim({text}), ''), '-')"
+        return f"CASE WHEN lower(trim({text})) NOT IN ({_NOTHING}) THEN trim({text}) END"
 
     def _read(self, name: str, choice: columns.Choice, reading: values.Reading | None) -> str:
         if reading is None:
@@ -121,9 +124,10 @@ class TableReader:
                     f"left out: {example[:40]!r} is not {_EXPECTED.get(name, 'readable')}" if example else "empty"
                 )
                 return "NULL"
+            expected = _EXPECTED.get(name, "readable")
+            seen = f"cells like {example[:60]!r} are not {expected}" if example else "it is empty"
             raise EvidenceError(
-                f"{self._evidence.path}: column {choice.column.heading!r} was taken for {name}, but cells like "
-                f"{example[:60]!r} are not {_EXPECTED.get(name, 'readable')}",
+                f"{self._evidence.path}: column {choice.column.heading!r} was taken for {name}, but {seen}",
                 f"say which column it is: --map {name}=HEADING",
             )
         self._how[name] = reading.how
@@ -132,14 +136,16 @@ class TableReader:
     def _time(self, name: str, choice: columns.Choice) -> str:
         reading = values.read_time(self._connection, choice.column, "UTC")
         if reading is not None and reading.naive:
-            zone = self._choose_zone(reading)
+            zone = self._choose_zone(reading, choice.column.heading)
             reading = values.read_time(self._connection, choice.column, zone.name)
         return self._read(name, choice, reading)
 
-    def _choose_zone(self, reading: values.Reading) -> zones.Zone:
+    def _choose_zone(self, reading: values.Reading, heading: str) -> zones.Zone:
         if self._zone is None:
             if self._options.zone:
-                self._zone = zones.Zone(self._options.zone, "given")
+                self._zone = zones.Zone(self._options.zone, zones.GIVEN)
+            elif {"UTC", "GMT"} & set(columns.tokens(heading)):
+                self._zone = zones.Zone("UTC", zones.IN_HEADING)
             else:
                 row = self._connection.execute(
                     f"SELECT min(t), max(t) FROM (SELECT {reading.sql} AS t FROM staged)"
@@ -150,10 +156,12 @@ class TableReader:
         return self._zone
 
     def _currency(self) -> str:
+        """The code that the amount's own heading names, else the row's, else what the user says."""
         choice = self._found.mapping.get("currency")
-        if choice:
+        code = self._currency_of_heading()
+        if choice and not code:
             return f"nullif(upper(trim(CAST({choice.column.name} AS VARCHAR))), '')"
-        code = self._options.currency or self._currency_of_heading()
+        code = code or self._options.currency
         return f"'{code.upper()}'" if code else "CAST(NULL AS VARCHAR)"
 
     def _currency_of_heading(self) -> str | None:
@@ -200,7 +208,7 @@ class TableReader:
             )
         row = " || ',' || ".join(f"coalesce(CAST({c.name} AS VARCHAR), '')" for c in self._staged.columns)
         self._connection.execute(
-            f"INSERT INTO rejects SELECT $id, line_no, CASE {' '.join(reasons)} END, left({row}, {tables.REJECT_TEXT}) "
+            f"INSERT INTO rejects SELECT $id, line_no, CASE {' '.join(reasons)} END, left({row}, {REJECT_TEXT}) "
             f"FROM staged WHERE {' OR '.join(f'({expressions[n]}) IS NULL' for n in required)}",
             {"id": source_id},
         )

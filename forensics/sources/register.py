@@ -10,6 +10,7 @@ import duckdb
 
 from forensics import schema
 from forensics.model import Source
+from forensics.sources import zones
 
 
 def is_known(connection: duckdb.DuckDBPyConnection, sha256: str) -> bool:
@@ -64,6 +65,7 @@ def record(connection: duckdb.DuckDBPyConnection, source: Source) -> None:
 def utc_windows(connection: duckdb.DuckDBPyConnection) -> list[tuple[datetime, datetime]]:
     """UTC windows of the sources whose zone was not guessed."""
     return connection.execute(
-        "SELECT first_at, last_at FROM sources WHERE first_at IS NOT NULL AND (zone IS NULL OR zone_reason = 'given') "
-        "ORDER BY source_id"
+        "SELECT first_at, last_at FROM sources WHERE first_at IS NOT NULL "
+        "AND (zone IS NULL OR list_contains($known, zone_reason)) ORDER BY source_id",
+        {"known": list(zones.KNOWN)},
     ).fetchall()

@@ -15,44 +15,31 @@ from importlib.resources import files
 
 import duckdb
 
-from forensics.sources.tables import StagedColumn
+from forensics.sources.staged import StagedColumn
 
 _SAMPLE_ROWS = 2000
-_OFFSET = r"\d:\d{2}(:\d{2}(\.\d+)?)?\s*(Z|z|UTC|GMT|[+-]\d{2}(:?\d{2})?)$"
+_OFFSET = r"\d:\d{2}(:\d{2}([.,]\d+)?)?\s*(Z|z|UTC|GMT|[+-]\d{2}(:?\d{2})?)$"
 
+_DAYS = (
+    *(("%d.%m.%Y", "day first"), ("%d/%m/%Y", "day first"), ("%m/%d/%Y", "month first"), ("%d-%m-%Y", "day first")),
+    *(("%d.%m.%y", "day first"), ("%d/%m/%y", "day first"), ("%m/%d/%y", "month first")),
+    *(("%d-%b-%Y", "day first"), ("%d %b %Y", "day first"), ("%b %d, %Y", "month first")),
+    *(("%Y.%m.%d", "year first"), ("%Y. %m. %d.", "year first"), ("%Y/%m/%d", "year first"), ("%Y%m%d", "digits")),
+    *(("%Y년 %m월 %d일", "Korean"), ("%Y년%m월%d일", "Korean"), ("%Y年%m月%d日", "Japanese")),
+)
+_CLOCKS = ("", " %H:%M:%S", " %H:%M", " %H:%M:%S.%f", " %I:%M:%S %p", " %I:%M %p")
 TIME_FORMATS = (
+    *((day + clock, order) for day, order in _DAYS for clock in _CLOCKS),
     ("%Y-%m-%d %H:%M:%S.%f", "ISO"),
-    ("%d.%m.%Y %H:%M:%S", "day first"),
-    ("%d.%m.%Y %H:%M", "day first"),
-    ("%d.%m.%Y", "day first"),
-    ("%Y.%m.%d %H:%M:%S", "year first"),
-    ("%Y. %m. %d. %H:%M:%S", "year first"),
-    ("%Y.%m.%d", "year first"),
-    ("%Y/%m/%d %H:%M", "year first"),
-    ("%d/%m/%Y %H:%M:%S", "day first"),
-    ("%m/%d/%Y %H:%M:%S", "month first"),
-    ("%d/%m/%Y %H:%M", "day first"),
-    ("%m/%d/%Y %H:%M", "month first"),
-    ("%m/%d/%Y %I:%M:%S %p", "month first"),
-    ("%d/%m/%Y", "day first"),
-    ("%m/%d/%Y", "month first"),
-    ("%d-%m-%Y %H:%M:%S", "day first"),
-    ("%d-%b-%Y %H:%M:%S", "day first"),
-    ("%d %b %Y %H:%M:%S", "day first"),
-    ("%b %d, %Y %H:%M:%S", "month first"),
+    ("%Y-%m-%d %I:%M:%S %p", "ISO"),
     ("%Y%m%d%H%M%S", "digits"),
-    ("%Y%m%d %H:%M:%S", "digits"),
-    ("%Y%m%d", "digits"),
-    ("%Y년 %m월 %d일 %H:%M:%S", "Korean"),
     ("%Y년 %m월 %d일 %H시 %M분 %S초", "Korean"),
-    ("%Y年%m月%d日 %H:%M:%S", "Japanese"),
+    ("%Y年%m月%d日 %H時%M分%S秒", "Japanese"),
 )
-EPOCHS = (
-    ("epoch seconds", 9, 10, 1_000_000),
-    ("epoch ms", 12, 13, 1_000),
-    ("epoch µs", 15, 16, 1),
-    ("epoch ns", 18, 19, 0),
-)
+# Only moments between 2001 and 2096 are taken for epochs: 0 is no time, and neither is a ten-digit order number.
+EPOCHS = (("epoch seconds", 9, 1_000_000), ("epoch ms", 12, 1_000), ("epoch µs", 15, 1), ("epoch ns", 18, 0))
+_EARLIEST = "TIMESTAMP '1900-01-01'"
+"""A two-digit year read as four digits falls before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,49 +92,63 @@ def _in_zone(zone: str) -> str:
 
 
 def _epoch(cells: Sequence[str], text: str) -> Reading | None:
-    for label, low, high, scale in EPOCHS:
-        if all(re.fullmatch(rf"\d{{{low},{high}}}(\.\d+)?", cell) for cell in cells):
-            if label == "epoch seconds" or scale:
-                micros = f"CAST(TRY_CAST({text} AS DECIMAL(38,6)) * {scale} AS BIGINT)"
-            else:
-                micros = f"CAST(TRY_CAST({text} AS HUGEINT) // 1000 AS BIGINT)"
-            return Reading(f"make_timestamp({micros})", label)
+    for label, digits, scale in EPOCHS:
+        form = rf"[1-3]\d{{{digits}}}(\.\d+)?"
+        if sum(bool(re.fullmatch(form, cell)) for cell in cells) < 0.9 * len(cells):
+            continue
+        if scale:
+            micros = f"CAST(TRY_CAST({text} AS DECIMAL(38,6)) * {scale} AS BIGINT)"
+        else:
+            micros = f"CAST(TRY_CAST(split_part({text}, '.', 1) AS HUGEINT) // 1000 AS BIGINT)"
+        return Reading(f"CASE WHEN regexp_full_match({text}, '{form}') THEN make_timestamp({micros}) END", label)
     return None
 
 
-def _share(connection: duckdb.DuckDBPyConnection, cells: Sequence[str], test: str) -> float:
-    row = connection.execute(
-        f"SELECT avg(CASE WHEN {test} THEN 1.0 ELSE 0 END) FROM unnest($cells) AS t(cell)", {"cells": list(cells)}
-    ).fetchone()
-    return float(row[0]) if row and row[0] is not None else 0.0
+def _shares(connection: duckdb.DuckDBPyConnection, cells: Sequence[str], tests: Sequence[str]) -> list[float]:
+    """For each condition on `cell`, the share of cells of which it holds."""
+    averages = ", ".join(f"avg(CASE WHEN {test} THEN 1.0 ELSE 0 END)" for test in tests)
+    row = connection.execute(f"SELECT {averages} FROM unnest($cells) AS t(cell)", {"cells": list(cells)}).fetchone()
+    return [float(share or 0.0) for share in row or ()]
 
 
 def _iso(connection: duckdb.DuckDBPyConnection, cells: Sequence[str], text: str, zoned: str) -> Reading | None:
-    looks_iso = "regexp_matches(cell, '^\\d{4}[-/]\\d{1,2}[-/]\\d{1,2}') AND TRY_CAST(cell AS TIMESTAMP) IS NOT NULL"
-    if _share(connection, cells, looks_iso) < 0.9:
-        return None
     # A cast to TIMESTAMP silently drops an offset, so cells are told apart before either cast.
-    offsets = _share(connection, cells, f"regexp_matches(cell, '{_OFFSET}')")
-    tight = f"regexp_replace({text}, '\\s+([+-]\\d{{2}}:?\\d{{2}})$', '\\1')"
-    with_offset = f"(TRY_CAST({tight} AS TIMESTAMPTZ) AT TIME ZONE 'UTC')"
-    without = zoned.format(f"TRY_CAST({text} AS TIMESTAMP)")
-    sql = f"CASE WHEN regexp_matches({text}, '{_OFFSET}') THEN {with_offset} ELSE {without} END"
+    plain, tight = _castable(text)
+    looks_iso = f"regexp_matches(cell, '^\\d{{4}}[-/]\\d{{1,2}}[-/]\\d{{1,2}}') AND {_castable('cell')[0]} IS NOT NULL"
+    iso, offsets = _shares(connection, cells, [looks_iso, f"regexp_matches(cell, '{_OFFSET}')"])
+    if iso < 0.9:
+        return None
+    with_offset = f"({tight} AT TIME ZONE 'UTC')"
+    sql = f"CASE WHEN regexp_matches({text}, '{_OFFSET}') THEN {with_offset} ELSE {zoned.format(plain)} END"
     if offsets == 1:
         return Reading(sql, "ISO 8601 with offset")
     return Reading(sql, "ISO 8601" if offsets == 0 else "ISO 8601, some with offset", naive=True)
 
 
+def _castable(text: str) -> tuple[str, str]:
+    """ISO 8601 text as TIMESTAMP and as TIMESTAMPTZ, the rarer spellings only where the common one fails."""
+    spelt = f"replace(upper({text}), ',', '.')"
+    tight = f"regexp_replace({spelt}, '\\s+([+-]\\d{{2}}:?\\d{{2}})$', '\\1')"
+    plain = f"coalesce(TRY_CAST({text} AS TIMESTAMP), TRY_CAST({spelt} AS TIMESTAMP))"
+    return plain, f"coalesce(TRY_CAST({text} AS TIMESTAMPTZ), TRY_CAST({tight} AS TIMESTAMPTZ))"
+
+
 def _formatted(connection: duckdb.DuckDBPyConnection, cells: Sequence[str], text: str, zoned: str) -> Reading | None:
-    shares = [
-        (_share(connection, cells, f"try_strptime(cell, '{form}') IS NOT NULL"), form, order)
-        for form, order in TIME_FORMATS
-    ]
-    share, form, order = max(shares, key=lambda s: s[0])
+    tests = [f"try_strptime(cell, '{form}') >= {_EARLIEST}" for form, _ in TIME_FORMATS]
+    found = _shares(connection, cells, tests)
+    share, form, order = max(
+        ((share, form, order) for share, (form, order) in zip(found, TIME_FORMATS, strict=True)), key=lambda s: s[0]
+    )
     if share < 0.9:
         return None
-    rivals = [o for s, _, o in shares if s == share and {o, order} == {"day first", "month first"}]
+    rivals = [
+        rival
+        for other, (_, rival) in zip(found, TIME_FORMATS, strict=True)
+        if other == share and {rival, order} == {"day first", "month first"}
+    ]
     note = f" (could be {rivals[0]}: no day is above 12)" if rivals else ""
-    return Reading(zoned.format(f"try_strptime({text}, '{form}')"), form + note, naive=True)
+    moment = f"try_strptime({text}, '{form}')"
+    return Reading(zoned.format(f"CASE WHEN {moment} >= {_EARLIEST} THEN {moment} END"), form + note, naive=True)
 
 
 # Words ----------------------------------------------------------------------------------------------------------
@@ -158,14 +159,14 @@ def words() -> Mapping[str, Mapping[str, str]]:
     """For `status` and `kind`: the ledger's word in lower case -> our word."""
     data = tomllib.loads((files("forensics.sources") / "data" / "words.toml").read_text(encoding="utf-8"))
     return {
-        field: {word.casefold(): ours for ours, theirs in table.items() for word in theirs}
+        field: {word.lower(): ours for ours, theirs in table.items() for word in theirs}
         for field, table in data.items()
     }
 
 
 def read_word(field: str, name: str, extra: Mapping[str, str] | None = None) -> str:
     """The expression that turns a ledger's word into ours; words in no list become 'unknown'."""
-    table = {**words()[field], **{k.casefold(): v for k, v in (extra or {}).items()}}
+    table = {**words()[field], **{k.strip().lower(): v for k, v in (extra or {}).items()}}
     keys = ", ".join(_literal(k) for k in table)
     values = ", ".join(_literal(v) for v in table.values())
     word = f"lower(trim(CAST({name} AS VARCHAR)))"

@@ -27,6 +27,10 @@ _GERMAN = {
     "datum",
 }
 _MIN_SHARE = 0.2
+GIVEN = "given"
+IN_HEADING = "the heading says so"
+KNOWN = (GIVEN, IN_HEADING)
+"""Reasons that are no guess: what was so read may place other files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +98,10 @@ def choose(
 
 
 def _in_utc(naive: tuple[datetime, datetime], zone: str) -> tuple[datetime, datetime]:
-    first, last = (t.replace(tzinfo=ZoneInfo(zone)).astimezone(ZoneInfo("UTC")).replace(tzinfo=None) for t in naive)
+    try:
+        first, last = (t.replace(tzinfo=ZoneInfo(zone)).astimezone(ZoneInfo("UTC")).replace(tzinfo=None) for t in naive)
+    except OverflowError:  # year 1 or 9999, by which some systems mean never
+        return naive
     return first, last
 
 

@@ -6,6 +6,7 @@
 -- columns.hop           = { type = "VARCHAR", help = "Hop that wrote the lines; empty when the file names none." }
 -- columns.requests      = { type = "BIGINT", help = "Requests with a state-changing method." }
 -- columns.with_attempt  = { type = "BIGINT", help = "Those that say which attempt they are." }
+-- columns.numbered_one  = { type = "BIGINT", help = "Those that say they are attempt 1." }
 -- columns.with_key      = { type = "BIGINT", help = "Those with an idempotency key." }
 -- columns.keys          = { type = "BIGINT", help = "Distinct keys." }
 -- columns.with_request  = { type = "BIGINT", help = "Those with a request id." }
@@ -21,6 +22,7 @@ SELECT
   coalesce(hop, '') AS hop,
   count(*) AS requests,
   count(attempt) AS with_attempt,
+  count(CASE WHEN attempt = 1 THEN 1 END) AS numbered_one,
   count(idempotency_key) AS with_key,
   count(DISTINCT idempotency_key) AS keys,
   count(request_id) AS with_request,

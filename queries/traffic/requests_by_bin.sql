@@ -4,7 +4,7 @@
 -- kind    = "measure"
 -- needs   = ["requests"]
 -- params.bin_us = { type = "BIGINT", default = 60000000, help = "Length of a step, in microseconds." }
--- params.basis  = { type = "VARCHAR", default = "attempt", help = "What tells attempts apart: attempt, idempotency_key, request_id, trace_id or order_id." }
+-- params.basis  = { type = "VARCHAR", default = "attempt", help = "What tells attempts apart: attempt, retry_header (sent on retries only), idempotency_key, request_id, trace_id or order_id." }
 -- params.at_hop = { type = "VARCHAR", default = "", help = "Hop to count at; empty for logs whose file names none." }
 -- columns.bin            = { type = "BIGINT", help = "Number of the step since 1970 UTC." }
 -- columns.first_attempts = { type = "BIGINT", help = "Requests that are attempt 1." }
@@ -35,6 +35,7 @@ numbered AS (
     status,
     CASE
       WHEN $basis = 'attempt' THEN attempt
+      WHEN $basis = 'retry_header' THEN coalesce(attempt, 1)
       WHEN call_id IS NOT NULL
         THEN row_number() OVER (PARTITION BY call_id ORDER BY started_at, source_id, line_no)
     END AS nth

@@ -16,8 +16,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from forensics import schema
-from forensics.sources import log_catalogue, logs
-from forensics.sources.log_catalogue import LogFormat
+from forensics.sources import logs
+from forensics.sources.logs import catalogue as log_catalogue
+from forensics.sources.logs.catalogue import LogFormat
 
 COLUMNS = [c.name for c in schema.REQUESTS.columns if c.name not in ("source_id", "hop")]
 QUICK = settings(max_examples=40, deadline=None)

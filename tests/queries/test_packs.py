@@ -14,7 +14,7 @@ from forensics import packs, schema
 from forensics.dialects import DIALECTS, check_portable, render, tables_read
 from forensics.dialects.portable import order_positions
 from forensics.dialects.trees import parse
-from forensics.runner import bind
+from forensics.packs import bind
 
 HERE = Path(__file__).parent
 CANONICAL = {table.name for table in schema.TABLES}

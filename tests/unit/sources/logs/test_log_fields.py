@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from forensics.sources import log_fields, log_guess
+from forensics.sources.logs import fields as log_fields
+from forensics.sources.logs import guess as log_guess
 
 
 @pytest.mark.parametrize(

@@ -11,12 +11,13 @@ Both cores work when `preserve_insertion_order` is off around the insertion; lin
 from __future__ import annotations
 
 from forensics.schema import REQUESTS
-from forensics.sources import log_readers, log_sql
-from forensics.sources.log_attempts import settle_attempts
-from forensics.sources.log_catalogue import LogFormat
-from forensics.sources.log_fields import Field
-from forensics.sources.log_formats import from_log_format
-from forensics.sources.log_recognise import LogRecognition, recognise
+from forensics.sources.logs import readers as log_readers
+from forensics.sources.logs import sql as log_sql
+from forensics.sources.logs.attempts import settle_attempts
+from forensics.sources.logs.catalogue import LogFormat
+from forensics.sources.logs.fields import Field
+from forensics.sources.logs.recognise import LogRecognition, recognise
+from forensics.sources.logs.strings import from_log_format
 
 __all__ = ["LogRecognition", "from_log_format", "recognise", "rejects_sql", "requests_sql", "settle_attempts"]
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from forensics.sources import log_fields
-from forensics.sources.log_catalogue import LogFormat
-from forensics.sources.log_fields import Field
-from forensics.sources.log_formats import stamp_notes
+from forensics.sources.logs import fields as log_fields
+from forensics.sources.logs.catalogue import LogFormat
+from forensics.sources.logs.fields import Field
+from forensics.sources.logs.strings import stamp_notes
 
 _ROLES = {
     "date": "date", "time": "clock", "c-ip": "client", "cs-method": "method", "cs-uri-stem": "target",

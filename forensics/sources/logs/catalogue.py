@@ -9,7 +9,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from forensics.sources.log_fields import Field
+from forensics.sources.logs.fields import Field
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,8 @@ Every expression takes any text whatever and gives NULL where it means nothing; 
 
 from __future__ import annotations
 
-from forensics.sources.log_catalogue import LogFormat
-from forensics.sources.log_fields import Field
+from forensics.sources.logs.catalogue import LogFormat
+from forensics.sources.logs.fields import Field
 
 _DAY_US = 86_400_000_000
 _LATEST_S = 4_102_444_800  # the year 2100: what is later is no time

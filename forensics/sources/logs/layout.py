@@ -12,11 +12,13 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from forensics.sources import log_fields, log_guess, log_items
-from forensics.sources.log_catalogue import LogFormat
-from forensics.sources.log_fields import Field
-from forensics.sources.log_formats import stamp_notes
-from forensics.sources.log_items import Item
+from forensics.sources.logs import fields as log_fields
+from forensics.sources.logs import guess as log_guess
+from forensics.sources.logs import items as log_items
+from forensics.sources.logs.catalogue import LogFormat
+from forensics.sources.logs.fields import Field
+from forensics.sources.logs.items import Item
+from forensics.sources.logs.strings import stamp_notes
 
 _TOKEN = re.compile(
     r'(?P<label>[A-Za-z_][\w-]*(?:: ?|=))?(?:\[(?P<bracketed>[^\]]*)\]|"(?P<quoted>(?:[^"\\]|\\.)*)")(?= |$)'

@@ -11,9 +11,11 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from forensics.sources import log_fields, log_guess, log_items
-from forensics.sources.log_catalogue import LogFormat
-from forensics.sources.log_layout import words
+from forensics.sources.logs import fields as log_fields
+from forensics.sources.logs import guess as log_guess
+from forensics.sources.logs import items as log_items
+from forensics.sources.logs.catalogue import LogFormat
+from forensics.sources.logs.layout import words
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any
 
-from forensics.sources import log_fields
-from forensics.sources.log_catalogue import JsonShape, LogFormat, json_keys, json_shapes
-from forensics.sources.log_fields import Field
-from forensics.sources.log_formats import stamp_notes
+from forensics.sources.logs import fields as log_fields
+from forensics.sources.logs.catalogue import JsonShape, LogFormat, json_keys, json_shapes
+from forensics.sources.logs.fields import Field
+from forensics.sources.logs.strings import stamp_notes
 
 _DEPTH = 4
 _ISO = re.compile(r"^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?(Z| ?[+-]\d\d:?\d\d)?$")

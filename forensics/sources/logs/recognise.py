@@ -11,8 +11,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
-from forensics.sources import log_added, log_layout, log_named, log_w3c
-from forensics.sources.log_catalogue import LogFormat, text_formats, wrappers
+from forensics.sources.logs import added as log_added
+from forensics.sources.logs import layout as log_layout
+from forensics.sources.logs import named as log_named
+from forensics.sources.logs import w3c as log_w3c
+from forensics.sources.logs.catalogue import LogFormat, text_formats, wrappers
 
 _LONGEST = 6000  # characters; patterns are not tried on longer sample lines
 

@@ -9,10 +9,11 @@ from itertools import pairwise
 from typing import Any
 
 from forensics.errors import UsageError
-from forensics.sources import log_fields, log_items
-from forensics.sources.log_catalogue import LogFormat, variables
-from forensics.sources.log_fields import Field
-from forensics.sources.log_items import Item
+from forensics.sources.logs import fields as log_fields
+from forensics.sources.logs import items as log_items
+from forensics.sources.logs.catalogue import LogFormat, variables
+from forensics.sources.logs.fields import Field
+from forensics.sources.logs.items import Item
 
 __all__ = ["LogFormat", "from_log_format", "stamp_notes"]
 

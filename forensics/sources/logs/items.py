@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from forensics.sources.log_fields import Field
+from forensics.sources.logs.fields import Field
 
 BARE = r"[^\s\"]\S*?(?:(?:, | : )\S+?)*?"
 """One word, or the list nginx makes of several tries: `502, 201`, `0.1, 0.2 : 0.3`."""

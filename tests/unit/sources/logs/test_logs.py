@@ -10,8 +10,9 @@ import duckdb
 import pytest
 
 from forensics import schema
-from forensics.sources import log_catalogue, logs
-from forensics.sources.log_catalogue import LogFormat, Sample
+from forensics.sources import logs
+from forensics.sources.logs import catalogue as log_catalogue
+from forensics.sources.logs.catalogue import LogFormat, Sample
 
 COLUMNS = [c.name for c in schema.REQUESTS.columns if c.name not in ("source_id", "hop")]
 Write = Callable[[str], Path]

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 
-from forensics.sources.log_catalogue import LogFormat
-from forensics.sources.log_named import BROKEN_JSON
-from forensics.sources.log_sql import Parameters
+from forensics.sources.logs.catalogue import LogFormat
+from forensics.sources.logs.named import BROKEN_JSON
+from forensics.sources.logs.sql import Parameters
 
 _MAX_LINE = 16_000_000  # bytes; longer lines are no log lines, and the engine says so
 

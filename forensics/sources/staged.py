@@ -1,0 +1,100 @@
+"""What every reader of tables leaves behind, and the few things all of them need."""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+
+REJECT_TEXT = 500
+LONGEST_LINE = 1 << 16
+_SPREAD_FROM = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class StagedColumn:
+    """A column of the source: its heading, and its name and type in the table `staged`."""
+
+    heading: str
+    name: str
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Staged:
+    """What a reader found."""
+
+    format: str
+    """csv | tsv | jsonl | parquet | xlsx, with the delimiter where it is unusual."""
+    columns: tuple[StagedColumn, ...]
+    notes: tuple[str, ...] = ()
+
+
+def first_lines(path: Path, count: int) -> list[str]:
+    """The first lines of a clean text, each cut at 64 KiB, without their ends."""
+    with path.open(encoding="utf-8", errors="replace", newline="\n") as file:
+        lines: list[str] = []
+        while len(lines) < count and (line := file.readline(LONGEST_LINE)):
+            lines.append(line.rstrip("\r\n"))
+            while line and not line.endswith("\n"):
+                line = file.readline(LONGEST_LINE)
+        return lines
+
+
+def spread_lines(path: Path, count: int) -> list[str]:
+    """The first lines of a clean text, and some from its middle and end: what a log shows late is seen as well."""
+    lines = first_lines(path, count)
+    size = path.stat().st_size
+    if len(lines) == count and size > _SPREAD_FROM:
+        with path.open("rb") as file:
+            for tenth in (3, 5, 7, 9):
+                file.seek(size * tenth // 10)
+                file.readline()
+                part = (file.readline(LONGEST_LINE) for _ in range(count // 10))
+                lines += [line.decode("utf-8", "replace").rstrip("\r\n") for line in part]
+    return lines
+
+
+def is_heading(cells: Sequence[str]) -> bool:
+    """Headings are words, not numbers, nearly all of them distinct; at most a few may be blank."""
+    words = [c.strip() for c in cells]
+    named = [w for w in words if w]
+    return (
+        len(named) >= max(2, len(words) * 0.6)
+        and len(set(named)) >= len(named) * 0.9
+        and not any(w.replace(".", "").replace(",", "").replace("-", "").isdigit() for w in named)
+    )
+
+
+def name_columns(headings: Sequence[str], types: Sequence[str] | None = None) -> tuple[StagedColumn, ...]:
+    """Columns c0, c1, ... under their headings; blank headings get a number, repeated ones are told apart."""
+    seen: Counter[str] = Counter()
+    columns = []
+    for i, heading in enumerate(headings):
+        seen[heading] += 1
+        shown = heading or f"column {i + 1}"
+        if heading and seen[heading] > 1:
+            shown = f"{heading} ({seen[heading]})"
+        columns.append(StagedColumn(shown, f"c{i}", types[i] if types else "VARCHAR"))
+    return tuple(columns)
+
+
+def stage_rows(
+    connection: duckdb.DuckDBPyConnection, rows: Iterable[Sequence[str]], names: Sequence[str], workdir: Path
+) -> None:
+    """Stage rows of text cells, the first of each its line number, by way of a regular file that DuckDB reads."""
+    path = workdir / "staged.csv"
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file, quoting=csv.QUOTE_ALL, lineterminator="\n").writerows(rows)
+    columns = {"line_no": "BIGINT", **dict.fromkeys(names, "VARCHAR")}
+    connection.execute(
+        "CREATE TEMP TABLE staged AS SELECT * FROM read_csv($path, columns = $columns, delim = ',', quote = '\"', "
+        "escape = '\"', header = false, auto_detect = false, strict_mode = true, max_line_size = 134217728, "
+        "parallel = false, nullstr = '', allow_quoted_nulls = true)",
+        {"path": str(path), "columns": columns},
+    )
+    path.unlink()
