@@ -31,6 +31,7 @@ __all__ = ["DensityCurve", "density_curve", "gap_densities", "gap_probability", 
 
 Floats = NDArray[np.float64]
 TIED_NATS = 3.0
+_TEMPERATURE = 2.0  # probabilities of simulated cohorts were too sure without it
 _MOST_RANKED = 8
 _RANKED_NATS = 12.0
 _FEWEST_GAPS = 2
@@ -161,7 +162,7 @@ def _ranked(
 ) -> tuple[RankedPolicy, ...]:
     """Candidates close to the strongest; `gaps` is the number of gaps."""
     values = np.array([posterior(f) for f in found])
-    weight = np.exp(values - values.max())
+    weight = np.exp((values - values.max()) / _TEMPERATURE)
     weight /= weight.sum()
     close = [k for k in range(len(fits)) if values[k] >= values[0] - _RANKED_NATS]
     tied = [k for k in close[1:] if values[k] >= values[0] - TIED_NATS]

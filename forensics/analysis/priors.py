@@ -77,7 +77,7 @@ def _proportion_prior(policy: Policy) -> float:
 def _factor_prior(policy: Policy) -> float:
     factor, base = policy.factor, policy.base_s or 0.0
     if policy.shape == "exponential":
-        return {2.0: 0.0, 3.0: -2.0, 1.5: -2.0}.get(factor or 2.0, _ODD)
+        return {2.0: 0.0, 3.0: -2.0, 1.5: -2.0}.get(factor or 2.0, _ODD if (factor or 2.0) <= 4 else 2 * _ODD)
     if policy.shape == "linear":
         return 0.0 if factor is None or abs(factor - base) < 1e-9 else -2.0 + roundness(factor)
     if policy.shape == "polynomial":

@@ -126,13 +126,27 @@ def capped(likelihood: Likelihood, fitted: Fitted) -> Fitted:
 
 def canonical(coarse: Likelihood, fine: Likelihood, fitted: Fitted, timeout_s: float | None) -> Fitted:
     """The best policy of the same family with common values throughout, in a wide neighbourhood."""
-    options = {(p.base_s, p.factor, p.timeout_s, p.cap_s): p for p in _common_policies(fitted.policy, timeout_s)}
+    options = {
+        (p.base_s, p.factor, p.timeout_s, p.cap_s, p.schedule_s): p for p in _common_policies(fitted.policy, timeout_s)
+    }
     scored = sorted(options.values(), key=lambda p: -value_of(coarse, p, fitted.shares))
     tried = [fine.fit(p, fitted.shares, 4) for p in scored[:3]]
     return max([fitted, *tried], key=posterior)
 
 
+def _common_schedules(policy: Policy, timeout_s: float | None) -> Iterable[Policy]:
+    """The same totals split between another timeout and rounder waits."""
+    totals = [w + (policy.timeout_s or 0.0) for w in policy.schedule_s]
+    for timeout in (0.0, *TIMEOUTS_S) if timeout_s is None else ():
+        rest = [t - timeout for t in totals]
+        if min(rest) > -0.03 * timeout:
+            plan = tuple((near_round(r, 0.08) or [r])[0] if r > 0.02 else 0.0 for r in (max(0.0, r) for r in rest))
+            yield replace(policy, schedule_s=plan, timeout_s=float(timeout))
+
+
 def _common_policies(policy: Policy, timeout_s: float | None) -> Iterable[Policy]:
+    if policy.shape == "schedule":
+        yield from _common_schedules(policy, timeout_s)
     if policy.shape in ("none", "schedule") or not policy.base_s:
         return
     timeout, base = policy.timeout_s or 0.0, policy.base_s

@@ -19,6 +19,7 @@ _SCREEN_ROWS, _FIT_ROWS = 140, 260
 _SCREEN_BIN, _FIT_BIN = 0.012, 0.003
 _SEEDS, _FITTED, _REFINED, _CANONICAL, _FINISHED = 10, 22, 6, 6, 4
 _SEEDING, _RELATIVES = 3, 8
+_WAIT_NATS = 3.0  # price of one more wait in a free schedule
 _LEAST_ATTEMPTS, _MOST_ATTEMPTS = 5, 8
 
 
@@ -91,7 +92,7 @@ class PolicySearch:
 
         def value(plan: Sequence[float]) -> float:
             bare = Policy("schedule", None, None, None, tuple(plan), "none", None, self.timeout_s or 0.0, None)
-            return self.coarse.score(bare, self.start)
+            return self.coarse.score(bare, self.start) - _WAIT_NATS * len(plan)
 
         best = value(places)
         for _ in range(4):
@@ -99,6 +100,8 @@ class PolicySearch:
             for k in range(len(places)):
                 tried += [[*places[:k], option, *places[k + 1 :]] for option in options]
                 tried.append([*places[:k], *places[k + 1 :], places[k]])
+            if len(places) < self.fine.attempts - 1:  # the last wait may show only in gaps after hidden attempts
+                tried += [[*places, option] for option in options]
             score, plan = max((value(t), t) for t in tried)
             if score <= best + 1e-6:
                 break
