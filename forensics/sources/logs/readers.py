@@ -136,7 +136,10 @@ def _outside(log_format: LogFormat, n: int, segment: tuple[int, ...], texts: dic
         field = log_format.fields[index]
         if field.unit == "clf":
             texts[index] = f"w{n}[{at}] || ' ' || w{n}[{at + 1}]"
-            checks.append(f"starts_with(w{n}[{at}], '[') AND ends_with(w{n}[{at + 1}], ']')")
+            checks.append(
+                f"starts_with(w{n}[{at}], '[') AND NOT contains(w{n}[{at}], ']') "
+                f"AND strpos(w{n}[{at + 1}], ']') = length(w{n}[{at + 1}])"
+            )
             at += 2
             continue
         texts[index] = f"w{n}[{at}]"
