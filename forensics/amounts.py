@@ -13,8 +13,10 @@ def plain(amount: Decimal) -> str:
     >>> plain(Decimal("10000.0000")), plain(Decimal("12.5000")), plain(Decimal("-0.1250"))
     ('10000', '12.50', '-0.125')
     """
-    text = f"{amount.normalize():f}"
-    whole, _, fraction = text.partition(".")
+    whole, _, fraction = f"{amount:f}".partition(".")  # normalize() would round to 28 digits
+    fraction = fraction.rstrip("0")
+    if not amount:
+        return "0"
     return f"{whole}.{fraction.ljust(2, '0')}" if fraction else whole
 
 

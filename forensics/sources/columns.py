@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import tomllib
-import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -20,8 +19,9 @@ import duckdb
 from forensics import schema
 from forensics.errors import UsageError
 from forensics.sources import values
-from forensics.sources.staged import Staged, StagedColumn
+from forensics.sources.staged import Staged, StagedColumn, normal
 
+_GIVEN = "given"
 _CONTENT = "content: the only column of its kind"
 KINDS = ("payments", "settlements", "deliveries", "idempotency_log", "dead_letters")
 
@@ -50,11 +50,6 @@ def _data() -> Mapping[str, Any]:
     return tomllib.loads((files("forensics.sources") / "data" / "columns.toml").read_text(encoding="utf-8"))
 
 
-def normal(heading: str) -> str:
-    """A heading without case, accents of width, spaces and punctuation: 'Order ID' = order_id = orderId."""
-    return "".join(c for c in unicodedata.normalize("NFKC", heading).casefold() if c.isalnum())
-
-
 def tokens(heading: str) -> list[str]:
     """The words of a heading in upper case: 'amount_krw' -> AMOUNT, KRW; 'Amount (EUR)' -> AMOUNT, EUR."""
     return [w.upper() for w in re.findall(r"[A-Za-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", heading))]
@@ -63,6 +58,11 @@ def tokens(heading: str) -> list[str]:
 def without_brackets(heading: str) -> str:
     """A heading without what stands in brackets: 'Amount (EUR)' -> 'Amount'."""
     return re.sub(r"[(\[（【].*?[)\]）】]", "", heading)
+
+
+def shown_headings(staged: Staged) -> str:
+    """The headings of the file in one line."""
+    return ", ".join(" ".join(c.heading.split()) for c in staged.columns if not c.joins)
 
 
 def recognise(
@@ -99,6 +99,7 @@ def _recognise_as(
     spec = _data()[kind]
     mapping = _by_user(staged, kind, given)
     _by_name(staged, spec["columns"], mapping)
+    _by_joining(staged, kind, mapping)
     if kind == "payments":
         _by_content(connection, staged, mapping)
     missing = tuple(n for n in spec["needs"] if n not in mapping)
@@ -121,9 +122,9 @@ def _by_user(staged: Staged, kind: str, given: Mapping[str, str]) -> dict[str, C
             (c for c in staged.columns if normal(c.heading) == normal(heading)), None
         )
         if match is None:
-            headings = ", ".join(c.heading for c in staged.columns)
+            headings = shown_headings(staged)
             raise UsageError(f"--map {name}={heading}: the file has no column {heading!r}", f"it has: {headings}")
-        mapping[name] = Choice(match, "given")
+        mapping[name] = Choice(match, _GIVEN)
     return mapping
 
 
@@ -139,6 +140,15 @@ def _by_name(staged: Staged, synonyms: Mapping[str, Sequence[str]], mapping: dic
             column = headings.get(word)
             if column and name not in mapping and all(c.column != column for c in mapping.values()):
                 mapping[name] = Choice(column, why)
+
+
+def _by_joining(staged: Staged, kind: str, mapping: dict[str, Choice]) -> None:
+    """A date joined with its time of day takes the place of either."""
+    name = next(c.name for c in schema.table(kind).columns if c.type == "TIMESTAMP")
+    for column in staged.columns:
+        chosen = mapping.get(name)
+        if column.joins and (chosen is None or (chosen.column.name in column.joins and chosen.why != _GIVEN)):
+            mapping[name] = Choice(column, "a date and a time of day")
 
 
 def _by_content(connection: duckdb.DuckDBPyConnection, staged: Staged, mapping: dict[str, Choice]) -> None:
@@ -157,14 +167,14 @@ def _by_content(connection: duckdb.DuckDBPyConnection, staged: Staged, mapping: 
 
 
 def _is_time(connection: duckdb.DuckDBPyConnection, column: StagedColumn) -> bool:
-    return values.read_time(connection, column, "UTC") is not None
+    return values.read_time(connection, column, "UTC", least=0.9) is not None
 
 
 def _is_amount(connection: duckdb.DuckDBPyConnection, column: StagedColumn) -> bool:
     if column.type.startswith("DECIMAL"):
         return True
     cells = values.sample(connection, column, 200)
-    if not cells or values.read_time(connection, column, "UTC") is not None:
+    if not cells or values.read_time(connection, column, "UTC", least=0.9) is not None:
         return False
     return all(re.fullmatch(r"[-+(]?[€$£¥₩]?\s?\d[\d.,' ]*[.,]\d{2}\)?|[€$£¥₩]\s?\d[\d.,' ]*", c) for c in cells)
 
@@ -182,4 +192,4 @@ def _is_key(connection: duckdb.DuckDBPyConnection, column: StagedColumn) -> bool
         return False
     filled, distinct, digits, numbers, unique = row
     likely = filled > 0.9 and distinct > 0.3 and digits > 0.9 and numbers < 0.5 and not unique
-    return likely and values.read_time(connection, column, "UTC") is None
+    return likely and values.read_time(connection, column, "UTC", least=0.9) is None

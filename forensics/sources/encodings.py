@@ -35,19 +35,21 @@ def _score(sample: bytes, encoding: str, worth: Callable[[str], float]) -> float
 
 
 def _worth_in_korean(letter: str) -> float:
-    """Only the syllables of KS X 1001 are in daily use; other encodings read as CP949 give the rest."""
-    return float("가" <= letter <= "힣" and bool(letter.encode("euc_kr", errors="ignore")))
+    """Only the syllables of KS X 1001 are in daily use, and hardly a Chinese sign; Chinese read as CP949 has both."""
+    if "\u4e00" <= letter <= "\u9fff":
+        return -1.0
+    return float("가" <= letter <= "힣" and len(letter.encode("euc_kr")) == 2)  # rare ones are spelt out in eight
 
 
 def _worth_in_japanese(letter: str) -> float:
     if "\u3040" <= letter <= "\u30ff" or "\uff01" <= letter <= "\uff5e":
         return 1.0
-    return 0.75 if "\u4e00" <= letter <= "\u9fff" or "\u3000" <= letter <= "\u303f" else 0.0
+    return 0.65 if "\u4e00" <= letter <= "\u9fff" or "\u3000" <= letter <= "\u303f" else 0.0
 
 
 def _worth_in_chinese(letter: str) -> float:
-    """Chinese has no letters of its own that Japanese lacks, so it comes second."""
-    return 0.7 if "\u4e00" <= letter <= "\u9fff" or "\u3000" <= letter <= "\u303f" else 0.0
+    """Only the signs of GB 2312 are in daily use; Shift JIS read as GB 18030 gives the rest."""
+    return 0.7 if "\u3000" <= letter <= "\u9fff" and letter.encode("gb2312", errors="ignore") else 0.0
 
 
 _EAST_ASIAN = {

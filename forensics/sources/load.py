@@ -17,6 +17,7 @@ from forensics import schema, store
 from forensics.errors import EvidenceError, ForensicsError, UnrecognisedError, UsageError
 from forensics.model import Refused, Source
 from forensics.sources import columns, logs, register, tables, zones
+from forensics.sources.clock import join_clock
 from forensics.sources.evidence import Evidence, prepare
 from forensics.sources.logs.catalogue import LogFormat
 from forensics.sources.options import Options, check
@@ -217,7 +218,7 @@ def _stage(connection: duckdb.DuckDBPyConnection, evidence: Evidence, workdir: P
             f"{evidence.path}:1: neither a table nor a log line of a known format: {first[:120]!r}",
             _WHAT_TO_DO.get(first[:1], _WHAT_TO_DO[""]),
         )
-    return staged
+    return join_clock(connection, staged)
 
 
 def _load_table(
@@ -237,7 +238,7 @@ def _load_table(
 
 
 def _refuse(evidence: Evidence, staged: Staged, found: columns.Recognition) -> None:
-    headings = ", ".join(c.heading for c in staged.columns)
+    headings = columns.shown_headings(staged)
     missing = " and ".join(found.missing)
     raise UnrecognisedError(
         f"{evidence.path}: nearest to {found.kind}, but no column could be recognised as {missing}; "

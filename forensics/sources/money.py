@@ -26,6 +26,8 @@ THREE_DECIMAL = ("BHD", "IQD", "JOD", "KWD", "LYD", "OMR", "TND")
 _BEFORE = r"^[-+(\s]*(?:[A-Za-z]{3}|[A-Z]{0,3}[€$£¥￥₩₹])?[-+(\s]*"
 _AFTER = r"[-+)\s]*(?:[A-Za-z]{3}|[€$£¥￥₩₹원円])?[-+)\s]*$"
 _CORE = r"([.,]?\d(?:[\d.,'' ]*\d)?)"
+_LEAST = 0.5
+"""Share of the cells that must be amounts for the column to be one; the others are rejected row by row."""
 _MINOR = re.compile(r"(?<![a-z])(?:in)?(minor|cents?|pence|paise|penny)(?![a-z])", re.IGNORECASE)
 
 
@@ -60,7 +62,7 @@ def read_money(
     if unit == "minor":
         scale = f"CASE WHEN {_is_in(currency_sql, ZERO_DECIMAL)} THEN 1.000 "
         scale += f"WHEN {_is_in(currency_sql, THREE_DECIMAL)} THEN 0.001 ELSE 0.010 END"
-        return Reading(_exactly(f"(CAST({number} AS {MONEY}) * CAST({scale} AS DECIMAL(4,3)))"), how)
+        return Reading(_exactly(f"(CAST({number} AS DECIMAL(22,4)) * CAST({scale} AS DECIMAL(4,3)))"), how)
     return Reading(number, how)
 
 
@@ -90,25 +92,25 @@ class _Mark:
 def _decimal_mark(connection: duckdb.DuckDBPyConnection, column: StagedColumn, currency_sql: str) -> _Mark | None:
     """The decimal mark under which nearly every cell is an amount; None when there is none."""
     cells = sample(connection, column)
-    fits = {}
-    for mark in (".", ","):
-        fits[mark] = connection.execute(
-            f"SELECT count(*) FILTER ({_money_text('cell', mark)} IS NOT NULL), "
-            f"coalesce(bool_or(regexp_matches(cell, '\\d\\{mark}\\d+\\D*$|^\\D*\\{mark}\\d')), false), "
-            f"coalesce(bool_and(contains(cell, '{mark}')), false) FROM unnest($cells) AS t(cell)",
-            {"cells": cells},
-        ).fetchall()[0]
-    point, comma = fits["."][0], fits[","][0]
-    if not cells or max(point, comma) < 0.5 * len(cells):
+    as_point, as_comma = (f"{_money_text('cell', mark)} IS NOT NULL" for mark in (".", ","))
+    fraction = "regexp_matches(cell, '\\d\\{0}\\d+\\D*$|^\\D*\\{0}\\d')"
+    counted = connection.execute(
+        f"SELECT count(*) FILTER ({as_point}), count(*) FILTER ({as_comma}), "
+        f"count(*) FILTER ({as_point} AND {as_comma}), count(*) FILTER ({fraction.format('.')}), "
+        f"count(*) FILTER ({fraction.format(',')}), count(*) FILTER (contains(cell, '.')) "
+        "FROM unnest($cells) AS t(cell)",
+        {"cells": cells},
+    ).fetchall()
+    point, comma, both, point_fractions, comma_fractions, with_point = counted[0]
+    if not cells or max(point, comma) < _LEAST * len(cells) or (point == comma and both < point):
         return None
     if point != comma:
-        mark = "." if point > comma else ","
-        return _Mark(mark, not fits[mark][1])
-    if not fits["."][1]:
+        return _Mark(".", not point_fractions) if point > comma else _Mark(",", not comma_fractions)
+    if not point_fractions:
         return _Mark(".", True)
     # Every point stands before three digits: a price list of 1.250 and 950, or three decimals throughout.
     without_cents, with_mils = _minor_digits(connection, currency_sql)
-    if without_cents or not (fits["."][2] or with_mils):
+    if without_cents or not (with_point == len(cells) or with_mils):
         return _Mark(",", True, " (1.250 is 1250: a point always stands before three digits)")
     return _Mark(".", False, " (1.250 is 1.25: every cell has three digits behind the point)")
 

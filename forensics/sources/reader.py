@@ -12,7 +12,7 @@ from forensics.model import Source
 from forensics.sources import columns, money, register, values, zones
 from forensics.sources.evidence import Evidence
 from forensics.sources.options import Options
-from forensics.sources.staged import REJECT_TEXT, Staged
+from forensics.sources.staged import REJECT_TEXT, Staged, normal
 
 _EXPECTED = {"created_at": "a time", "amount": "an amount of money", "delivered_at": "a time", "settled_at": "a time"}
 _CURRENCIES = frozenset(
@@ -52,11 +52,14 @@ class TableReader:
         selected = ", ".join(f"{sql} AS {name}" for name, sql in expressions.items())
         required = [c.name for c in self._table.columns[2:] if c.required]
         good = " AND ".join(f"{name} IS NOT NULL" for name in required) or "true"
+        # Staged rows bear their line numbers, so they may be written in any order: both cores work.
+        self._connection.execute("SET preserve_insertion_order = false")
         inserted = self._connection.execute(
             f"INSERT INTO {self._table.name} (source_id, line_no, {', '.join(names)}) "
             f"SELECT $id, line_no, {', '.join(names)} FROM (SELECT line_no, {selected} FROM staged) WHERE {good}",
             {"id": source_id},
         ).fetchall()
+        self._connection.execute("SET preserve_insertion_order = true")
         self._connection.execute(
             "INSERT INTO rejects SELECT $id, line_no, reason, text FROM staged_rejects", {"id": source_id}
         )
@@ -64,7 +67,7 @@ class TableReader:
             self._reject(source_id, expressions, required)
         time = next((c.name for c in self._table.columns if c.type == "TIMESTAMP"), None)
         counts = register.count_rows(self._connection, self._table.name, time, source_id)
-        notes = [*self._evidence.notes, *self._staged.notes, *self._warnings(source_id)]
+        notes = [*self._evidence.notes, *self._staged.notes, *self._zone_notes(), *self._warnings(source_id)]
         for name in ("staged", "staged_rejects"):
             self._connection.execute(f"DROP TABLE {name}")
         return Source(
@@ -114,7 +117,11 @@ class TableReader:
             return f"CASE WHEN json_valid({text}) THEN CAST({text} AS JSON) ELSE to_json({text}) END"
         if column.type in ("BIGINT", "BOOLEAN", "INTEGER", "DOUBLE"):
             return f"TRY_CAST({text} AS {column.type})"
-        return f"CASE WHEN lower(trim({text})) NOT IN ({_NOTHING}) THEN trim({text}) END"
+        # Words for nothing are short; most cells need not be compared with them.
+        return (
+            f"CASE WHEN strlen({text}) > 12 THEN nullif(trim({text}), '') "
+            f"WHEN lower(trim({text})) NOT IN ({_NOTHING}) THEN trim({text}) END"
+        )
 
     def _read(self, name: str, choice: columns.Choice, reading: values.Reading | None) -> str:
         if reading is None:
@@ -155,6 +162,14 @@ class TableReader:
                 self._zone = zones.choose(naive, register.utc_windows(self._connection), language)
         return self._zone
 
+    def _zone_notes(self) -> list[str]:
+        """What a column of zone names would say, where the zone had to be assumed."""
+        column = next((c for c in self._staged.columns if normal(c.heading) in ("timezone", "zeitzone", "tz")), None)
+        if self._zone is None or self._zone.why == zones.GIVEN or column is None:
+            return []
+        seen = ", ".join(sorted(set(values.sample(self._connection, column)))[:3])
+        return [f"column {column.heading!r} ({seen[:60]}) is not read; say the zone with --zone"]
+
     def _currency(self) -> str:
         """The code that the amount's own heading names, else the row's, else what the user says."""
         choice = self._found.mapping.get("currency")
@@ -177,15 +192,16 @@ class TableReader:
         negative = f"({expressions['amount']}) < 0"
         kind = "'charge'"
         if "kind" in found:
-            kind = f"CASE WHEN {kind_raw} IS NULL THEN 'charge' ELSE {values.read_word('kind', kind_raw)} END"
+            word = values.read_word(self._connection, "kind", kind_raw)
+            kind = f"CASE WHEN {kind_raw} IS NULL THEN 'charge' ELSE {word} END"
         kind = f"CASE WHEN {negative} AND {kind} = 'charge' THEN 'refund' ELSE {kind} END"
         status = "'captured'"
         if "status" in found:
-            word = values.read_word("status", status_raw, self._options.status)
+            word = values.read_word(self._connection, "status", status_raw, self._options.status)
             status = f"CASE WHEN {status_raw} IS NULL THEN 'unknown' ELSE {word} END"
         status = f"CASE WHEN {status} = 'captured' AND {kind} = 'authorisation' THEN 'authorised' ELSE {status} END"
         mapped = {c.column.name for c in found.values()}
-        rest = [c for c in self._staged.columns if c.name not in mapped]
+        rest = [c for c in self._staged.columns if c.name not in mapped and not c.joins]
         pairs = ", ".join(f"{_literal(c.heading)}, CAST({c.name} AS VARCHAR)" for c in rest)
         return {
             **expressions,
@@ -206,7 +222,8 @@ class TableReader:
             reasons.append(
                 f"WHEN {expressions[name]} IS NULL THEN '{name}: {expected} expected, ' || {seen} || ' found'"
             )
-        row = " || ',' || ".join(f"coalesce(CAST({c.name} AS VARCHAR), '')" for c in self._staged.columns)
+        cells = [c.name for c in self._staged.columns if not c.joins]
+        row = " || ',' || ".join(f"coalesce(CAST({name} AS VARCHAR), '')" for name in cells)
         self._connection.execute(
             f"INSERT INTO rejects SELECT $id, line_no, CASE {' '.join(reasons)} END, left({row}, {REJECT_TEXT}) "
             f"FROM staged WHERE {' OR '.join(f'({expressions[n]}) IS NULL' for n in required)}",

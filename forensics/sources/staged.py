@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -22,6 +23,8 @@ class StagedColumn:
     heading: str
     name: str
     type: str
+    joins: tuple[str, ...] = ()
+    """The columns of `staged` that it was made of, where it stands in no file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +73,11 @@ def is_heading(cells: Sequence[str]) -> bool:
     )
 
 
+def normal(heading: str) -> str:
+    """A heading without case, accents of width, spaces and punctuation: 'Order ID' = order_id = orderId."""
+    return "".join(c for c in unicodedata.normalize("NFKC", heading).casefold() if c.isalnum())
+
+
 def name_columns(headings: Sequence[str], types: Sequence[str] | None = None) -> tuple[StagedColumn, ...]:
     """Columns c0, c1, ... under their headings; blank headings get a number, repeated ones are told apart."""
     seen: Counter[str] = Counter()
@@ -94,7 +102,7 @@ def stage_rows(
     connection.execute(
         "CREATE TEMP TABLE staged AS SELECT * FROM read_csv($path, columns = $columns, delim = ',', quote = '\"', "
         "escape = '\"', header = false, auto_detect = false, strict_mode = true, max_line_size = 134217728, "
-        "parallel = false, nullstr = '', allow_quoted_nulls = true)",
+        "new_line = '\\n', parallel = false, nullstr = '', allow_quoted_nulls = true)",
         {"path": str(path), "columns": columns},
     )
     path.unlink()

@@ -27,6 +27,7 @@ def stage(connection: duckdb.DuckDBPyConnection, evidence: Evidence, workdir: Pa
     Raises:
         EvidenceError: a table that cannot be read.
     """
+    connection.execute("SET preserve_insertion_order = true")  # line numbers are counted in the order of the file
     for name in ("staged", "staged_rejects"):
         connection.execute(f"DROP TABLE IF EXISTS {name}")
     connection.execute("CREATE TEMP TABLE staged_rejects (line_no BIGINT, reason VARCHAR, text VARCHAR)")
@@ -61,16 +62,17 @@ JSON_LINES_SQL = (
 )
 
 
-_IS_OBJECT = "json_valid(line) AND json_type(line) = 'OBJECT'"
 # The engine reads a JSON number into a float, which holds 15 digits; a longer decimal is read as text.
 _LONG_DECIMAL = r"([:\[,]\s*)(-?\d[\d.]{15,})(\s*[,}\]])"
+_QUOTED = "regexp_replace(line, $long, '\\1\"\\2\"\\3', 'g')"
 
 
 def _stage_json_lines(connection: duckdb.DuckDBPyConnection, evidence: Evidence) -> Staged:
+    exact = f"CASE WHEN regexp_matches(line, $long) AND json_valid({_QUOTED}) THEN {_QUOTED} ELSE line END"
+    is_object = "CASE WHEN json_valid(line) THEN json_type(line) = 'OBJECT' ELSE false END"
     connection.execute(
-        f"CREATE OR REPLACE TEMP TABLE staged_lines AS SELECT line_no, CASE WHEN regexp_matches(line, $long) "
-        "AND json_valid(regexp_replace(line, $long, '\\1\"\\2\"\\3', 'g')) "
-        f"THEN regexp_replace(line, $long, '\\1\"\\2\"\\3', 'g') ELSE line END AS line FROM ({JSON_LINES_SQL})",
+        f"CREATE OR REPLACE TEMP TABLE staged_lines AS SELECT line_no, line AS text, CASE WHEN {is_object} "
+        f"THEN {exact} END AS object FROM ({JSON_LINES_SQL})",
         {"path": str(evidence.readable), "long": _LONG_DECIMAL},
     )
     keys = _json_keys(connection)
@@ -78,13 +80,13 @@ def _stage_json_lines(connection: duckdb.DuckDBPyConnection, evidence: Evidence)
     paths = ["".join(f"/{part.replace('~', '~0').replace('/', '~1')}" for part in key) for key in keys]
     cells = "".join(f", cells[{i + 1}] AS {c.name}" for i, c in enumerate(columns))
     connection.execute(
-        f"CREATE TEMP TABLE staged AS SELECT line_no{cells} FROM "
-        f"(SELECT line_no, json_extract_string(line, $paths) AS cells FROM staged_lines WHERE {_IS_OBJECT})",
+        f"CREATE TEMP TABLE staged AS SELECT line_no{cells} FROM (SELECT line_no, json_extract_string(object, $paths) "
+        "AS cells FROM staged_lines WHERE object IS NOT NULL)",
         {"paths": paths or [""]},
     )
     connection.execute(
-        f"INSERT INTO staged_rejects SELECT line_no, 'not a JSON object', line[:{REJECT_TEXT}] FROM staged_lines "
-        f"WHERE line IS NOT NULL AND trim(line) <> '' AND NOT ({_IS_OBJECT})"
+        f"INSERT INTO staged_rejects SELECT line_no, 'not a JSON object', text[:{REJECT_TEXT}] FROM staged_lines "
+        "WHERE trim(text) <> '' AND object IS NULL"
     )
     connection.execute("DROP TABLE staged_lines")
     return Staged("jsonl", columns)
@@ -92,8 +94,8 @@ def _stage_json_lines(connection: duckdb.DuckDBPyConnection, evidence: Evidence)
 
 def _json_keys(connection: duckdb.DuckDBPyConnection) -> list[tuple[str, ...]]:
     """The keys of the objects, most frequent first; keys that only ever hold objects give way to the keys in those."""
-    pairs = "SELECT unnest(json_keys(line)) AS key, line FROM staged_lines WHERE " + _IS_OBJECT
-    typed = f"SELECT key, line -> ('/' || replace(replace(key, '~', '~0'), '/', '~1')) AS cell FROM ({pairs})"
+    pairs = "SELECT unnest(json_keys(object)) AS key, object FROM staged_lines WHERE object IS NOT NULL"
+    typed = f"SELECT key, object -> ('/' || replace(replace(key, '~', '~0'), '/', '~1')) AS cell FROM ({pairs})"
     rows = connection.execute(
         "SELECT key, bool_and(json_type(cell) = 'OBJECT') FILTER (json_type(cell) <> 'NULL'), count(*) AS n "
         f"FROM ({typed}) GROUP BY key ORDER BY n DESC, key LIMIT {_MOST_KEYS}"

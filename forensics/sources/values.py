@@ -66,12 +66,15 @@ def sample(connection: duckdb.DuckDBPyConnection, column: StagedColumn, rows: in
 # Time -----------------------------------------------------------------------------------------------------------
 
 
-def read_time(connection: duckdb.DuckDBPyConnection, column: StagedColumn, zone: str) -> Reading | None:
+def read_time(
+    connection: duckdb.DuckDBPyConnection, column: StagedColumn, zone: str, least: float = 0.5
+) -> Reading | None:
     """How to read a column as UTC microseconds; None when its cells are no times.
 
     Args:
         zone: IANA name, for cells without an offset. It is quoted into the expression as a literal after
             the database itself has accepted it.
+        least: share of the cells that must be times of one form; the others are rejected row by row.
     """
     name = column.name
     zoned = _in_zone(zone)
@@ -83,7 +86,10 @@ def read_time(connection: duckdb.DuckDBPyConnection, column: StagedColumn, zone:
     if not cells:
         return None
     text = f"trim(CAST({name} AS VARCHAR))"
-    return _epoch(cells, text) or _iso(connection, cells, text, zoned) or _formatted(connection, cells, text, zoned)
+    best = max(_epoch(cells, text), _iso(connection, cells, text, zoned), key=lambda f: f[0])
+    if best[0] < 0.9:
+        best = max(best, _formatted(connection, cells, text, zoned), key=lambda f: f[0])
+    return best[1] if best[0] >= least else None
 
 
 def _in_zone(zone: str) -> str:
@@ -91,17 +97,22 @@ def _in_zone(zone: str) -> str:
     return f"timezone('UTC', timezone('{quoted}', {{}}))"
 
 
-def _epoch(cells: Sequence[str], text: str) -> Reading | None:
+_Found = tuple[float, Reading | None]
+"""The share of the cells that a reading reads, and the reading."""
+
+
+def _epoch(cells: Sequence[str], text: str) -> _Found:
     for label, digits, scale in EPOCHS:
         form = rf"[1-3]\d{{{digits}}}(\.\d+)?"
-        if sum(bool(re.fullmatch(form, cell)) for cell in cells) < 0.9 * len(cells):
+        share = sum(bool(re.fullmatch(form, cell)) for cell in cells) / len(cells)
+        if share < 0.5:
             continue
         if scale:
             micros = f"CAST(TRY_CAST({text} AS DECIMAL(38,6)) * {scale} AS BIGINT)"
         else:
             micros = f"CAST(TRY_CAST(split_part({text}, '.', 1) AS HUGEINT) // 1000 AS BIGINT)"
-        return Reading(f"CASE WHEN regexp_full_match({text}, '{form}') THEN make_timestamp({micros}) END", label)
-    return None
+        return share, Reading(f"CASE WHEN regexp_full_match({text}, '{form}') THEN make_timestamp({micros}) END", label)
+    return 0.0, None
 
 
 def _shares(connection: duckdb.DuckDBPyConnection, cells: Sequence[str], tests: Sequence[str]) -> list[float]:
@@ -111,18 +122,16 @@ def _shares(connection: duckdb.DuckDBPyConnection, cells: Sequence[str], tests: 
     return [float(share or 0.0) for share in row or ()]
 
 
-def _iso(connection: duckdb.DuckDBPyConnection, cells: Sequence[str], text: str, zoned: str) -> Reading | None:
+def _iso(connection: duckdb.DuckDBPyConnection, cells: Sequence[str], text: str, zoned: str) -> _Found:
     # A cast to TIMESTAMP silently drops an offset, so cells are told apart before either cast.
     plain, tight = _castable(text)
     looks_iso = f"regexp_matches(cell, '^\\d{{4}}[-/]\\d{{1,2}}[-/]\\d{{1,2}}') AND {_castable('cell')[0]} IS NOT NULL"
     iso, offsets = _shares(connection, cells, [looks_iso, f"regexp_matches(cell, '{_OFFSET}')"])
-    if iso < 0.9:
-        return None
     with_offset = f"({tight} AT TIME ZONE 'UTC')"
     sql = f"CASE WHEN regexp_matches({text}, '{_OFFSET}') THEN {with_offset} ELSE {zoned.format(plain)} END"
     if offsets == 1:
-        return Reading(sql, "ISO 8601 with offset")
-    return Reading(sql, "ISO 8601" if offsets == 0 else "ISO 8601, some with offset", naive=True)
+        return iso, Reading(sql, "ISO 8601 with offset")
+    return iso, Reading(sql, "ISO 8601" if offsets == 0 else "ISO 8601, some with offset", naive=True)
 
 
 def _castable(text: str) -> tuple[str, str]:
@@ -133,14 +142,12 @@ def _castable(text: str) -> tuple[str, str]:
     return plain, f"coalesce(TRY_CAST({text} AS TIMESTAMPTZ), TRY_CAST({tight} AS TIMESTAMPTZ))"
 
 
-def _formatted(connection: duckdb.DuckDBPyConnection, cells: Sequence[str], text: str, zoned: str) -> Reading | None:
+def _formatted(connection: duckdb.DuckDBPyConnection, cells: Sequence[str], text: str, zoned: str) -> _Found:
     tests = [f"try_strptime(cell, '{form}') >= {_EARLIEST}" for form, _ in TIME_FORMATS]
     found = _shares(connection, cells, tests)
     share, form, order = max(
         ((share, form, order) for share, (form, order) in zip(found, TIME_FORMATS, strict=True)), key=lambda s: s[0]
     )
-    if share < 0.9:
-        return None
     rivals = [
         rival
         for other, (_, rival) in zip(found, TIME_FORMATS, strict=True)
@@ -148,7 +155,7 @@ def _formatted(connection: duckdb.DuckDBPyConnection, cells: Sequence[str], text
     ]
     note = f" (could be {rivals[0]}: no day is above 12)" if rivals else ""
     moment = f"try_strptime({text}, '{form}')"
-    return Reading(zoned.format(f"CASE WHEN {moment} >= {_EARLIEST} THEN {moment} END"), form + note, naive=True)
+    return share, Reading(zoned.format(f"CASE WHEN {moment} >= {_EARLIEST} THEN {moment} END"), form + note, naive=True)
 
 
 # Words ----------------------------------------------------------------------------------------------------------
@@ -164,12 +171,22 @@ def words() -> Mapping[str, Mapping[str, str]]:
     }
 
 
-def read_word(field: str, name: str, extra: Mapping[str, str] | None = None) -> str:
-    """The expression that turns a ledger's word into ours; words in no list become 'unknown'."""
+def read_word(
+    connection: duckdb.DuckDBPyConnection, field: str, name: str, extra: Mapping[str, str] | None = None
+) -> str:
+    """The expression that turns a ledger's word into ours; words in no list become 'unknown'.
+
+    Only the words that occur are looked for, which are few: a list of all would be searched for every row.
+    """
     table = {**words()[field], **{k.strip().lower(): v for k, v in (extra or {}).items()}}
+    word = f"lower(trim(CAST({name} AS VARCHAR)))"
+    found = connection.execute(f"SELECT DISTINCT {word} FROM staged LIMIT 1000").fetchall()
+    if len(found) < 1000:
+        table = {w: table[w] for w in sorted(w for (w,) in found if w in table)}
+    if not table:
+        return "'unknown'"
     keys = ", ".join(_literal(k) for k in table)
     values = ", ".join(_literal(v) for v in table.values())
-    word = f"lower(trim(CAST({name} AS VARCHAR)))"
     return f"coalesce(list_extract([{values}], list_position([{keys}], {word})), 'unknown')"
 
 

@@ -23,7 +23,7 @@ class Desk:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.connection = store.open_for_loading(folder / "case.duckdb")
+        self.connection = store.open_for_loading(Path(":memory:"))
 
     def file(self, content: str | bytes, name: str = "payments.csv") -> Path:
         """Write one file of evidence."""
@@ -78,7 +78,11 @@ def column() -> Iterator[Callable[[list[str | None]], tuple[duckdb.DuckDBPyConne
 
     def put(cells: list[str | None]) -> tuple[duckdb.DuckDBPyConnection, StagedColumn]:
         connection.execute("CREATE OR REPLACE TEMP TABLE staged (line_no BIGINT, c0 VARCHAR)")
-        connection.executemany("INSERT INTO staged VALUES (?, ?)", list(enumerate(cells, 2)))
+        connection.execute(
+            "INSERT INTO staged SELECT i + 1, cells[i] FROM (SELECT $cells AS cells, "
+            "unnest(range(1, len($cells) + 1)) AS i)",
+            {"cells": cells},
+        )
         return connection, StagedColumn("heading", "c0", "VARCHAR")
 
     yield put

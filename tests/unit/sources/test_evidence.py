@@ -92,12 +92,10 @@ def test_a_file_that_unpacks_to_nothing_is_empty_too(work: Path) -> None:
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(20), "an old Excel or Word file", "save it as .xlsx or CSV"),
         (b"\x28\xb5\x2f\xfd" + bytes(20), "Zstandard", "zstd -d"),
         (b"\x7fELF" + bytes(20), "a program", "give a table or a log"),
-        (bytes(range(0, 8)) * 4 + bytes(400), "binary data", "export it in one of these forms"),
+        (bytes(range(8)) * 4 + bytes(400), "binary data", "export it in one of these forms"),
     ],
 )
-def test_what_is_neither_table_nor_log_is_named_and_refused(
-    work: Path, content: bytes, seen: str, todo: str
-) -> None:
+def test_what_is_neither_table_nor_log_is_named_and_refused(work: Path, content: bytes, seen: str, todo: str) -> None:
     with pytest.raises(UnrecognisedError) as caught:
         _prepared(work, content, "evidence.bin")
     assert "evidence.bin" in caught.value.message
@@ -163,6 +161,11 @@ def test_a_packed_file_that_is_cut_off_is_refused(work: Path, cut: object) -> No
         (JAPANESE, "cp932", "cp932"),
         ("Café;Größe;naïve;€\n" * 20, "cp1252", "cp1252"),
         ("Bestellnr;Währung\n1;EUR\n", "latin-1", "cp1252"),
+        (JAPANESE, "euc_jp", "euc_jp"),
+        ("注文番号,金額,状態\n" + "A-1,3980,済\n" * 20, "cp932", "cp932"),
+        ("订单号,金额,支付时间,状态\n" + "订单,39.80,2026-03-14 09:26:53,支付成功\n" * 20, "gb18030", "gb18030"),
+        ("Číslo objednávky;Částka;Měna;Stav\n" + "1;500,00;Kč;zaplaceno včera, děkujeme\n" * 20, "cp1250", "cp1250"),
+        ("Заказ;Сумма;Валюта;Статус\n" + "1;500,00;рубли;оплачено вчера\n" * 20, "cp1251", "cp1251"),
     ],
 )
 def test_text_in_any_usual_encoding_reads_the_same(work: Path, text: str, encoding: str, told: str) -> None:
