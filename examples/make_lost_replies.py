@@ -58,8 +58,10 @@ class Shop:
         self.lines.append(
             (
                 end,
-                f'{order.address} - - [{end:%d/%b/%Y:%H:%M:%S} +0000] "POST /v1/payments HTTP/1.1" {status} {size} '
-                 f'"-" "{order.agent}" {seconds:.3f} "{attempt}" "-" "{order.call}" {upstream} {seconds:.3f}',
+                (
+                    f'{order.address} - - [{end:%d/%b/%Y:%H:%M:%S} +0000] "POST /v1/payments HTTP/1.1" {status} {size} '
+                    f'"-" "{order.agent}" {seconds:.3f} "{attempt}" "-" "{order.call}" {upstream} {seconds:.3f}'
+                ),
             )
         )
 

@@ -11,23 +11,22 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from forensics import store
-from forensics.detect import duplicates, keys, policies, traffic
+from forensics.detect import duplicates, herd, keys, layers, policies, traffic
 from forensics.detect.attempts import measure_attempts
 from forensics.detect.causes import Explained, Setting, explain
 from forensics.detect.ledger import judge_rows
 from forensics.errors import ForensicsError, UsageError
-from forensics.model import Examined, Finding, PaymentsSummary, Refused, Scan, Source
+from forensics.model import Examined, Finding, Herd, PaymentsSummary, Refused, Scan, Source
 from forensics.render import export, html
 from forensics.render.html import ReportMeta
 from forensics.runner import Result, Runner
 from forensics.sources.load import Loaded, load_files
 from forensics.sources.options import Options
+from forensics.sources.urls import Url
 
 T = TypeVar("T")
 
 NOT_BUILT = {
-    "layers": "attempts per hop are not counted by this version",
-    "herd": "waves of retries are not tested for by this version",
     "policy_violations": "retry conduct is not audited by this version",
     "dead_letters": "dead letters are loaded, but not judged by this version",
     "settlement": "settlements are loaded, but not reconciled by this version",
@@ -80,7 +79,7 @@ class Case:
 
     def load(
         self,
-        paths: Sequence[Path | str],
+        paths: Sequence[Path | str | Url],
         options: Options | None = None,
         progress: Callable[[str], None] = lambda _: None,
     ) -> Loaded:
@@ -97,7 +96,7 @@ class Case:
         connection = store.open_for_loading(self.path)
         loaded = None
         try:
-            loaded = load_files(connection, [Path(p) for p in paths], options or Options(), progress)
+            loaded = load_files(connection, paths, options or Options(), progress)
         finally:
             connection.close()
             if is_new and not (loaded and loaded.sources):
@@ -160,6 +159,8 @@ class _Scanner:
         rows = explained.rows if explained else ()
         self._note_policies(explained)
         flow = self._ask("traffic", "requests", self._traffic)
+        layered = self._ask("layers", "requests", lambda: layers.measure_layers(self._runner))
+        waves = self._ask("herd", "requests", self._herd)
         modes = self._ask("keys", "payments", lambda: keys.measure_keys(self._runner, rows), rests_on="duplicates")
         for question, why in NOT_BUILT.items():
             self._examined.append(Examined(question, "not_examined", why))
@@ -169,6 +170,10 @@ class _Scanner:
             findings += policies.find_policies(explained.policies, explained.match)
         if flow:
             findings.append(traffic.find_traffic(flow.traffic))
+        if layered:
+            findings.append(layers.find_layers(layered))
+        if waves:
+            findings.append(herd.find_herd(waves))
         if modes:
             findings += keys.find_keys(modes, rows)
         return Scan(
@@ -187,10 +192,12 @@ class _Scanner:
             keys=modes,
             findings=tuple(findings),
             refund_confidence=self._options.refund_confidence,
+            layers=layered,
+            herd=waves,
         )
 
-    def _ask(self, question: str, table: str, ask: Callable[[], T | None], rests_on: str = "") -> T | None:
-        """Ask one question; a failure is kept as a failure, and no evidence as no evidence."""
+    def _ask(self, question: str, table: str, ask: Callable[[], T | str | None], rests_on: str = "") -> T | None:
+        """Ask one question; a failure is kept as a failure, and no evidence, or a text that says why, as such."""
         if not any(s.kind == table for s in self._sources):
             self._examined.append(Examined(question, "not_examined", _missing(table)))
             return None
@@ -203,11 +210,11 @@ class _Scanner:
             self._examined.append(Examined(question, "failed", exc.message))
             return None
         if answer is None:
-            self._examined.append(
-                Examined(question, "not_examined", "the evidence holds no rows that the question is about")
-            )
-        else:
-            self._examined.append(Examined(question, "ran", None))
+            answer = "the evidence holds no rows that the question is about"
+        if isinstance(answer, str):
+            self._examined.append(Examined(question, "not_examined", answer))
+            return None
+        self._examined.append(Examined(question, "ran", None))
         return answer
 
     def _has_failed(self, question: str) -> bool:
@@ -230,6 +237,9 @@ class _Scanner:
 
     def _traffic(self) -> traffic.TrafficAnswer | None:
         return traffic.measure_traffic(self._runner, self._options.incident, self._options.baseline)
+
+    def _herd(self) -> Herd | str:
+        return herd.measure_herd(self._runner, self._resolution("requests"))
 
     def _note_policies(self, explained: Explained | None) -> None:
         if explained is None:

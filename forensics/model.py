@@ -342,6 +342,194 @@ class TrafficBin:
 
 
 @dataclass(frozen=True, slots=True)
+class LayerHop:
+    """One hop of a chain, and how often it tries."""
+
+    hop: str
+    """As the log file is named."""
+    attempts_per_request: float | None
+    """Tries this hop makes of one request it received, when all fail; None when the evidence does not show it."""
+    at_least: bool
+    """True when no request failed throughout, so that the hop may try more often than was seen."""
+    told_by: str
+    """In words: what the number was read from, or why there is none."""
+    requests: int
+    """Requests with a state-changing method that the hop logged."""
+    failed_calls: int
+    """Calls that failed throughout here, from which the number was read."""
+    share: float | None
+    """Of those, the share that shows exactly this number; None when there is no number."""
+    product_without: float | None
+    """Requests at the last hop for one at the edge if only this hop stopped retrying; None without a number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layers:
+    """Retries multiplied through hops."""
+
+    hops: tuple[LayerHop, ...]
+    """From the edge inwards."""
+    product: float
+    """Requests at the last hop for one at the edge when everything fails: the product over the hops."""
+    seen_product: float | None
+    """The same counted from end to end, over calls that failed throughout; None when there were too few."""
+    tied_by: str
+    """The id by which the hops' lines were brought together."""
+    switch_off_first: str | None
+    """Hop whose retries should go first; None when no more than one hop retries."""
+    notes: tuple[str, ...]
+    """What limits the answer, in words."""
+    confidence: float
+
+
+@dataclass(frozen=True, slots=True)
+class HerdBin:
+    """Retries in one step of time after the calls were cut off."""
+
+    offset_s: float
+    retries: int
+    full_jitter: float
+    """Retries expected there, had every wait been drawn between zero and its length."""
+
+
+@dataclass(frozen=True, slots=True)
+class HerdWave:
+    """The retries of one number among calls that ended together."""
+
+    attempt: int
+    offset_s: float
+    """Its middle, after the calls ended."""
+    retries: int
+    peak: int
+    """Most of them in one step of time."""
+    peak_full_jitter: float
+    """The expected peak, had the same waits been fully jittered."""
+
+
+@dataclass(frozen=True, slots=True)
+class Herd:
+    """Whether calls that ended together come back together."""
+
+    synchronised: bool
+    wave_offsets_s: tuple[float, ...]
+    """Middle of each wave after the calls ended; empty when not synchronised."""
+    confidence: float
+    why: str
+    ended: tuple[datetime, datetime] | None
+    """Half-open span in which the calls ended together; None when they never did."""
+    clients: int
+    """Calls that ended then and were tried again; 0 when none ended together."""
+    share_in_step: float | None
+    """Of their retries, the share in narrow waves; None when none ended together or the clock is too coarse."""
+    peak: int
+    """Most retries in one step of time."""
+    mean: float
+    """Retries per step, from the end to the last retry."""
+    step_s: float
+    waves: tuple[HerdWave, ...]
+    """Empty when none ended together."""
+    bins: tuple[HerdBin, ...]
+    """Empty when none ended together."""
+    tied_by: str
+    hop: str
+    """Empty for logs whose file names none."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConductRule:
+    """One rule of retrying, and whether the callers of the log keep it."""
+
+    name: str
+    """retried_400, retry_after_ignored, attempts_over_deadline, no_breaker_requests, ..."""
+    title: str
+    status: str
+    """violated | kept | not_examined. No evidence is never kept."""
+    broken: int | None
+    """How often it was broken; None when it was not examined."""
+    chances: int | None
+    """How often it could have been broken; None when it was not examined."""
+    why: str
+    """What was counted, or what was missing."""
+    callers: tuple[tuple[str, int], ...]
+    """Who broke it and how often, most often first, capped."""
+
+
+@dataclass(frozen=True, slots=True)
+class Conduct:
+    """How callers retry, at one hop."""
+
+    scope: str
+    """What was counted."""
+    hop: str
+    """Empty when the log's file name tells none."""
+    basis: str
+    """What tied the attempts of a call, in words."""
+    tied_by: str | None
+    """The same for the queries; None when nothing does."""
+    requests: int
+    callers: int
+    breaker_failures: int
+    """Failures in a row after which a breaker is taken to open."""
+    retry_after_honoured: int | None
+    """None when no answer with Retry-After was followed by another attempt."""
+    rules: tuple[ConductRule, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetter:
+    """One message that was given up, and whether it may be sent again."""
+
+    source_id: int
+    line_no: int
+    message_id: str | None
+    business_key: str | None
+    queue: str | None
+    family: str
+    """system | data | refused | exhausted | never_run | unknown: what kind of fault the reason speaks of."""
+    reason: str | None
+    """In the source's words; None when it gives none."""
+    attempts: int | None
+    first_failed_at: datetime | None
+    last_failed_at: datetime | None
+    verdict: str
+    """safe | unsafe | fix_first | unknown."""
+    why: str
+    batch: int | None
+    """Number of the batch to replay it in, from 1, small ones first; None when it is not to be replayed."""
+    over_cap: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetters:
+    """All dead letters, and the plan to replay them. Nothing is replayed by this tool."""
+
+    letters: tuple[DeadLetter, ...]
+    """In the order to replay; after those, the ones that are not to be replayed."""
+    missing: Mapping[str, int]
+    """Field -> letters without it: original, reason, attempts, first_failed_at, business_key."""
+    families: Mapping[str, int]
+    """Letters by family of the reason, most first."""
+    reasons: tuple[tuple[str, str, int], ...]
+    """(family, reason without its numbers, letters), most first, capped."""
+    first_at: datetime | None
+    """Earliest failure told; None when no letter tells one."""
+    last_at: datetime | None
+    median_age_s: float | None
+    """From a letter's last failure to the newest letter's."""
+    repeated_messages: int
+    """Letters that repeat a message id of an earlier letter."""
+    cap: int | None
+    """Attempts that the queue itself stops at, as the letters show it; None when no letter tells its attempts."""
+    over_cap: int
+    batches: tuple[int, ...]
+    """Sizes of the batches to replay."""
+
+    def count(self, verdict: str) -> int:
+        """Letters of that verdict."""
+        return sum(letter.verdict == verdict for letter in self.letters)
+
+
+@dataclass(frozen=True, slots=True)
 class EvidenceRow:
     """Where a finding can be looked up."""
 
@@ -402,6 +590,10 @@ class Scan:
     findings: tuple[Finding, ...]
     refund_confidence: float
     """Least excess_probability of a row in refunds.csv."""
+    layers: Layers | None = None
+    """None when not examined."""
+    herd: Herd | None = None
+    """None when not examined."""
 
     @property
     def failed(self) -> bool:

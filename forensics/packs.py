@@ -110,8 +110,15 @@ def get(name: str) -> Query:
 
 
 def views() -> tuple[Query, ...]:
-    """The queries of kind view, which a case keeps as views so that the others can read them."""
-    return tuple(q for q in load_all().values() if q.kind == "view")
+    """The queries of kind view, which a case keeps as views so that the others can read them; the read ones first."""
+    waiting = {q.name.rsplit("/", 1)[-1]: q for q in load_all().values() if q.kind == "view"}
+    found: list[Query] = []
+    while waiting:
+        ready = [name for name, q in waiting.items() if not waiting.keys() & set(q.needs)]
+        if not ready:
+            raise QueryError(f"views read one another in a circle: {', '.join(waiting)}")
+        found += [waiting.pop(name) for name in ready]
+    return tuple(found)
 
 
 def placeholders(sql: str) -> frozenset[str]:

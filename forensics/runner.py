@@ -58,6 +58,17 @@ class Runner:
         query = packs.parse("(given)", text)
         return self._execute(query.name, query.sql, packs.bind(query, values))
 
+    def keep(self, view: str) -> None:
+        """Hold the rows of a view of the case for this session, so that the queries that read it share the work.
+
+        Raises:
+            QueryError: there is no such view, or the engine refused it.
+        """
+        if view not in (known.name.rsplit("/", 1)[-1] for known in packs.views()):
+            raise QueryError(f"no view of a case is called {view!r}")
+        sql = f"CREATE OR REPLACE TEMP TABLE {view} AS SELECT * FROM main.{view}"
+        self._execute(view, sql, {})
+
     def count(self, table: str) -> int:
         """Rows of a canonical table.
 

@@ -69,6 +69,10 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal that lacks a letter gets its number
             stream.reconfigure(errors="backslashreplace")
+    if any("://" in word for word in sys.argv):
+        from forensics.cli.hiding import hide_passwords
+
+        hide_passwords(sys.argv)
     sys.exit(run())
 
 
@@ -79,7 +83,9 @@ def run() -> int:
     except (click.exceptions.Abort, KeyboardInterrupt):
         return ExitCode.INTERRUPTED
     except click.ClickException as exc:
-        exc.show()
+        shown = io.StringIO()
+        exc.show(file=shown)
+        click.echo(_without_passwords(shown.getvalue()), err=True, nl=False)
         return ExitCode.USAGE
     except ForensicsError as exc:
         say_error(exc.message, exc.hint)
@@ -106,7 +112,16 @@ def answer(text: str, *, nl: bool = True) -> None:
 
 def say(text: str) -> None:
     """A line of the story, on stderr: one line, whatever the names in it hold."""
-    click.echo(printable(" ".join(text.split("\n"))), err=True)
+    click.echo(printable(_without_passwords(" ".join(text.split("\n")))), err=True)
+
+
+def _without_passwords(text: str) -> str:
+    """What is told may repeat a word of the command line, and that may be a URL where a path was expected."""
+    if ":/" not in text:
+        return text
+    from forensics.sources.urls import without_passwords
+
+    return without_passwords(text)
 
 
 def say_bug(exc: Exception) -> None:

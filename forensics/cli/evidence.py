@@ -15,29 +15,39 @@ import click
 from forensics import __version__
 from forensics.case import Case, ScanOptions, write_reports
 from forensics.cli import answer, printable, say, say_error
-from forensics.cli.options import evidence_options, options_from, scan_options, scan_options_from
+from forensics.cli.options import EVIDENCE, PATH, evidence_options, options_from, scan_options, scan_options_from
 from forensics.errors import ExitCode, UsageError
 from forensics.render import terminal
 from forensics.render.html import ReportMeta
 from forensics.sources.load import Loaded
 from forensics.sources.options import Options
+from forensics.sources.urls import Url, without_passwords
 
 
 @click.command()
-@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("files", nargs=-1, required=True, type=EVIDENCE)
 @click.option(
-    "--out", type=click.Path(path_type=Path), help="Folder to write to.  [default: reports/<first file's folder>]"
+    "--out",
+    type=PATH,
+    help="Folder to write to.  [default: reports/<first file's folder>]",
 )
 @evidence_options
 @scan_options
-def investigate(files: tuple[Path, ...], out: Path | None, **given: Any) -> None:
+def investigate(files: tuple[Path | Url, ...], out: Path | None, **given: Any) -> None:
     """Load, scan and report in one go."""
-    folder = out or Path("reports") / (files[0].resolve().parent.name or "case")
+    folder = out or Path("reports") / name_report(files[0])
     code = run_investigation(files, folder, options_from(given), scan_options_from(given))
     sys.exit(code)
 
 
-def run_investigation(files: Sequence[Path], folder: Path, options: Options, questions: ScanOptions) -> int:
+def name_report(first: Path | Url) -> str:
+    """The folder that the first file stands in, or the database."""
+    if isinstance(first, Url) and first.engine != "sqlite":
+        return Path(first.name).stem.strip(".") or "case"
+    return Path(first if isinstance(first, Path) else first.path).resolve().parent.name or "case"
+
+
+def run_investigation(files: Sequence[Path | Url], folder: Path, options: Options, questions: ScanOptions) -> int:
     """Investigate files into a folder; the exit code says whether every file and question could be used.
 
     The case is made aside and moved in when it holds evidence, so that a run that fails leaves the last one as it was.
@@ -55,7 +65,9 @@ def run_investigation(files: Sequence[Path], folder: Path, options: Options, que
             scan = case.scan(questions, loaded.refused)
         (folder / f"{path.name}.wal").unlink(missing_ok=True)
         path.replace(folder / path.name)
-    meta = ReportMeta(__version__, shlex.join(["forensics", *sys.argv[1:]]), f"Incident report: {folder.name}")
+    meta = ReportMeta(
+        __version__, shlex.join(["forensics", *map(without_passwords, sys.argv[1:])]), f"Incident report: {folder.name}"
+    )
     answer(printable(terminal.render_summary(scan, write_reports(scan, folder, meta))))
     return ExitCode.EVIDENCE if loaded.refused or scan.failed else ExitCode.OK
 
@@ -75,7 +87,7 @@ def make_folder(folder: Path) -> None:
 @click.command()
 @click.option(
     "--out",
-    type=click.Path(path_type=Path),
+    type=PATH,
     default=Path("reports/demo"),
     show_default=True,
     help="Folder to write to.",
@@ -95,10 +107,10 @@ def examples_root() -> Path:
 
 
 @click.command()
-@click.argument("case", type=click.Path(path_type=Path))
-@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("case", type=PATH)
+@click.argument("files", nargs=-1, required=True, type=EVIDENCE)
 @evidence_options
-def load(case: Path, files: tuple[Path, ...], **given: Any) -> None:
+def load(case: Path, files: tuple[Path | Url, ...], **given: Any) -> None:
     """Load evidence into a case."""
     with Case(case) as opened:
         loaded = opened.load(files, options_from(given), say)
@@ -117,7 +129,7 @@ def show_loaded(loaded: Loaded) -> None:
 
 
 @click.command()
-@click.argument("case", type=click.Path(path_type=Path))
+@click.argument("case", type=PATH)
 def sources(case: Path) -> None:
     """Show what was read, and how."""
     with Case.open(case) as opened:

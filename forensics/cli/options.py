@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import click
@@ -13,8 +14,24 @@ from forensics.case import ScanOptions
 from forensics.detect.duplicates import REFUND_PROBABILITY
 from forensics.errors import UsageError
 from forensics.sources.options import Options
+from forensics.sources.urls import is_url, parse
 
 Command = Callable[..., Any]
+
+PATH = click.Path(path_type=Path, readable=False)
+"""A path as typed: whether it can be read is found out where it is read, so that one bad file spoils nothing else."""
+
+
+class _EvidenceType(click.Path):
+    """A path or a URL; what a URL holds in secret ends here."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The parts of a URL; a path like any other."""
+        return parse(value) if isinstance(value, str) and is_url(value) else super().convert(value, param, ctx)
+
+
+EVIDENCE = _EvidenceType(path_type=Path, readable=False)
+"""A file, or the URL of a database or of a file elsewhere."""
 
 
 def _stack(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
@@ -47,6 +64,10 @@ evidence_options = _stack(
     click.option(
         "--status", multiple=True, metavar="WORD=STATUS", help="What a status word means, e.g. PAID_PARTIAL=captured."
     ),
+    click.option("--table", "tables", multiple=True, metavar="NAME", help="Table of a database; may be given again."),
+    click.option("--query", metavar="SELECT", help="Rows of a database by one SELECT, instead of a table."),
+    click.option("--since", metavar="TIME", help="Only rows of a database from then on, e.g. 2026-11-01."),
+    click.option("--where-time", metavar="COLUMN", help="What --since is held against.  [default: recognised]"),
 )
 
 scan_options = _stack(
@@ -77,6 +98,10 @@ def options_from(given: Mapping[str, Any]) -> Options:
         unit=given["unit"],
         currency=given["currency"],
         status=pairs("--status", given["status"]),
+        tables=given["tables"],
+        query=given["query"],
+        since=given["since"],
+        where_time=given["where_time"],
     )
 
 

@@ -50,9 +50,10 @@ def _micros(text: str) -> int:
 def policies(text: str | None) -> None:
     """Show the catalogue of known retry policies.
 
-    TEXT filters by id, product or kind.
+    TEXT filters by id, product or kind; a whole id shows all that is known of that one.
     """
     found = entries_like(text) if text else load_catalogue()
+    found = tuple(entry for entry in found if entry.id == text) or found
     if not found:
         raise UsageError(f"no policy of the catalogue is like {text!r}", "'forensics policies' lists them all")
     for entry in found:

@@ -12,7 +12,7 @@ import click
 from forensics import __version__, packs
 from forensics.case import Case, write_reports
 from forensics.cli import answer, printable
-from forensics.cli.options import pairs, scan_options, scan_options_from
+from forensics.cli.options import PATH, pairs, scan_options, scan_options_from
 from forensics.errors import ExitCode
 from forensics.model import SEVERITIES
 from forensics.render import tabular, terminal
@@ -20,7 +20,7 @@ from forensics.render.html import ReportMeta
 
 
 @click.command()
-@click.argument("case", type=click.Path(path_type=Path))
+@click.argument("case", type=PATH)
 @click.option("--fail-on", type=click.Choice(SEVERITIES), help="Exit with 3 when a finding is this severe or worse.")
 @scan_options
 def scan(case: Path, fail_on: str | None, **given: Any) -> None:
@@ -36,8 +36,8 @@ def scan(case: Path, fail_on: str | None, **given: Any) -> None:
 
 
 @click.command()
-@click.argument("case", type=click.Path(path_type=Path))
-@click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder to write to.")
+@click.argument("case", type=PATH)
+@click.option("--out", type=PATH, required=True, help="Folder to write to.")
 @scan_options
 def report(case: Path, out: Path, **given: Any) -> None:
     """Write the report of a case."""
@@ -50,7 +50,7 @@ def report(case: Path, out: Path, **given: Any) -> None:
 
 
 @click.command()
-@click.argument("case", type=click.Path(path_type=Path))
+@click.argument("case", type=PATH)
 @click.argument("name")
 @click.option("--set", "values", multiple=True, metavar="NAME=VALUE", help="A parameter of the query.")
 @click.option(
@@ -86,7 +86,7 @@ def queries(name: str | None, dialect: str | None, values: tuple[str, ...]) -> N
 
 
 @click.command()
-@click.argument("case", type=click.Path(path_type=Path))
+@click.argument("case", type=PATH)
 @click.argument("order_id")
 @click.option(
     "--format",

@@ -45,13 +45,18 @@ def measure_attempts(runner: Runner) -> Attempts | None:
     if not hops:
         return None
     hop = max(hops, key=lambda h: (h["requests"], h["hop"]))
-    basis = next((name for name, covered, distinct in _IDS if _ties(hop, covered, distinct)), None)
+    basis = tie_of(hop)
     if basis is None:
         return None
     records = runner.run("traffic/attempts_of_calls", tied_by=basis, at_hop=hop["hop"]).records()
     calls = [list(call) for _, call in groupby(records, key=lambda r: r["call_id"])]
     gaps = (_gaps(call) for call in calls)
     return Attempts(basis, tuple(g for g in gaps if g), _timeout_s(records))
+
+
+def tie_of(hop: Mapping[str, Any]) -> str | None:
+    """The id by which attempts of one call are known at a hop (a record of `identities`); None when there is none."""
+    return next((name for name, covered, distinct in _IDS if _ties(hop, covered, distinct)), None)
 
 
 def _ties(hop: Mapping[str, Any], covered: str, distinct: str) -> bool:

@@ -17,7 +17,7 @@ from forensics.analysis.match import density_curve, gap_densities, match_gaps
 from forensics.analysis.words import policy_words
 from forensics.detect.attempts import Attempts
 from forensics.detect.clues import Where, collect_clues
-from forensics.detect.ledger import Judged
+from forensics.detect.rows import Judged
 from forensics.model import CatalogueEntry, CohortPolicy, GapFit, GapPicture, MatchResult, Policy, RepeatRow
 from forensics.runner import Runner
 
@@ -27,6 +27,8 @@ _LOG_WEIGHT = 0.5
 _UNTIED = 0.9
 _FEWEST_LOG_GAPS = 10
 _FEWEST_SHARP_GAPS = 30
+# A policy ties a repeat to the effect before it only when as many gaps speak for the policy.
+_FEWEST_TYING_GAPS = 10
 _BINS = 60
 _CURVE_POINTS = 480
 
@@ -98,8 +100,9 @@ def explain(runner: Runner, judged: Sequence[Judged], setting: Setting) -> Expla
         cohorts.reverse()
     policies = tuple(policy for cohort, match in cohorts for policy in _policies(cohort, match))
     text = policy_words(policies[0].ranked.policy) if policies else None
-    rows = tuple(_row(item, verdicts.get(_where(item)), text) for item in judged)
     strongest = next((m for _, m in cohorts if m is not None and m.verdict == "named"), by_rows)
+    ties = strongest is not None and strongest.gaps * strongest.explained_share >= _FEWEST_TYING_GAPS
+    rows = tuple(_row(item, verdicts.get(_where(item)), text, ties) for item in judged)
     return Explained(rows, policies, strongest, _picture(groups, by_rows, setting.resolution_us))
 
 
@@ -174,7 +177,7 @@ def _verdicts(clues: Mapping[Where, Clues], law: tuple[GapFit, float] | None) ->
     return dict(zip(places, causes.judge(filled), strict=True))
 
 
-def _row(item: Judged, verdict: Verdict | None, policy: str | None) -> RepeatRow:
+def _row(item: Judged, verdict: Verdict | None, policy: str | None, policy_ties: bool) -> RepeatRow:
     row, role, why = item.row, item.role, item.why
     cause: str | None = None
     confidence, lawful = (1.0 if item.beyond_doubt else 0.7), 0.0
@@ -204,7 +207,7 @@ def _row(item: Judged, verdict: Verdict | None, policy: str | None) -> RepeatRow
         cause=cause if role in ("excess", "refunded") else None,
         policy=policy if cause == "retry" else None,
         confidence=round(confidence, 4),
-        excess_probability=_excess_probability(item, verdict, policy, lawful)
+        excess_probability=_excess_probability(item, verdict, policy_ties, lawful)
         if role in ("excess", "refunded")
         else None,
         alternatives=alternatives,
@@ -220,11 +223,11 @@ def _row(item: Judged, verdict: Verdict | None, policy: str | None) -> RepeatRow
     )
 
 
-def _excess_probability(item: Judged, verdict: Verdict | None, policy: str | None, lawful: float) -> float:
+def _excess_probability(item: Judged, verdict: Verdict | None, policy_ties: bool, lawful: float) -> float:
     """That money moved once too often: capped where nothing but order and amount ties the two effects."""
     sure = 1 - lawful
     same_instrument = bool(item.row.instrument and item.previous and item.row.instrument == item.previous.instrument)
-    by_policy = policy is not None and verdict is not None and verdict.cause == "retry" and verdict.confidence >= 0.9
+    by_policy = policy_ties and verdict is not None and verdict.cause == "retry" and verdict.confidence >= 0.9
     tied = item.beyond_doubt or same_instrument or by_policy or (verdict is not None and TIES & set(verdict.clues))
     return round(sure if tied else min(sure, _UNTIED), 4)
 

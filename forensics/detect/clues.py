@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import Any
 
 from forensics.analysis.causes import Clues
-from forensics.detect.ledger import Judged, LedgerRow
+from forensics.detect.rows import Judged, LedgerRow
 from forensics.runner import Runner
 
 _BY_HAND = re.compile(r"back.?office|manual|operator|support|admin|call.?cent|helpdesk|수기|수동|手動", re.IGNORECASE)

@@ -10,70 +10,18 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from collections.abc import Container, Iterable, Iterator, Sequence
+from dataclasses import replace
+from datetime import timedelta
 from decimal import Decimal
 from itertools import groupby
 
+from forensics.detect.rows import Judged, LedgerRow
 from forensics.runner import Runner
 
-EFFECT_KINDS = ("charge", "capture", "topup")
-EFFECT_STATUSES = ("captured", "refunded")
 # Retry schedules of job queues and webhooks reach days; a repeat after six days is a series, unless a key ties it.
 SERIES_AFTER = timedelta(days=6)
 _NTH_OF_M = re.compile(r"(\d+)\s*/\s*(\d+)")
-
-
-@dataclass(frozen=True, slots=True)
-class LedgerRow:
-    """One row of the query duplicates/rows_of_repeated_orders."""
-
-    order_id: str
-    created_at: datetime
-    source_id: int
-    line_no: int
-    payment_id: str | None
-    amount: Decimal
-    currency: str
-    status: str
-    kind: str
-    customer_id: str | None
-    instrument: str | None
-    idempotency_key: str | None
-    request_id: str | None
-    channel: str | None
-    sender: str | None
-    message_no: str | None
-    batch_id: str | None
-    operator: str | None
-    instalment: str | None
-    memo: str | None
-    provider_ref: str | None
-    original_ref: str | None
-
-    @property
-    def is_effect(self) -> bool:
-        """Whether the row moved money (the view `effects`, row by row)."""
-        return self.status in EFFECT_STATUSES and self.kind in EFFECT_KINDS and self.amount > 0
-
-
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """A row with its role; the cause of an excess is found elsewhere."""
-
-    row: LedgerRow
-    group_id: str
-    role: str
-    why: str
-    beyond_doubt: bool
-    """Whether the rows alone settle the role."""
-    gap_us: int | None
-    """Since the previous effect of the same act."""
-    previous: LedgerRow | None
-    """That effect."""
-    kept: LedgerRow | None
-    """For excess and refunded rows: the effect that stands."""
 
 
 def judge_rows(runner: Runner) -> tuple[Judged, ...]:
@@ -86,7 +34,7 @@ def judge_rows(runner: Runner) -> tuple[Judged, ...]:
 def judge_order(rows: Sequence[LedgerRow]) -> list[Judged]:
     """The roles of one order's rows, which come in time order."""
     repeated = _recorded_twice(rows)
-    refunds = [r for r in rows if r.kind in ("refund", "void", "chargeback") and r.status not in ("failed", "pending")]
+    refunds = [r for r in rows if r.is_refund and (r.source_id, r.line_no) not in repeated]
     judged: dict[tuple[int, int], Judged] = {}
     for row in rows:
         where = (row.source_id, row.line_no)
@@ -107,20 +55,31 @@ def judge_order(rows: Sequence[LedgerRow]) -> list[Judged]:
 def _captures_within_authorisation(
     rows: Sequence[LedgerRow], effects: Sequence[LedgerRow], judged: dict[tuple[int, int], Judged]
 ) -> list[LedgerRow]:
-    """Judge captures as lawful parts while their sum stays within what was authorised; the rest is returned."""
+    """Judge captures as lawful parts while their sum stays within what was authorised; the rest is returned.
+
+    A capture beyond that is returned with the last lawful one of its amount, which it may repeat.
+    """
     held: dict[str, Decimal] = defaultdict(Decimal)
     for row in rows:
         if row.kind == "authorisation" and row.status in ("authorised", "captured"):
             held[row.currency] += row.amount
     taken: dict[str, Decimal] = defaultdict(Decimal)
-    rest = []
+    lawful: list[LedgerRow] = []
+    rest: list[LedgerRow] = []
     for row in effects:
         if row.kind == "capture" and taken[row.currency] + row.amount <= held[row.currency]:
             taken[row.currency] += row.amount
-            why = f"a capture within the {held[row.currency].normalize():f} {row.currency} that were authorised"
-            judged[(row.source_id, row.line_no)] = _plain(row, "legitimate", why)
-        else:
-            rest.append(row)
+            lawful.append(row)
+            continue
+        act = (row.kind, row.currency, row.amount)
+        twin = next((r for r in reversed(lawful) if act == (r.kind, r.currency, r.amount)), None)
+        if twin and not any(act == (r.kind, r.currency, r.amount) for r in rest):
+            lawful.remove(twin)
+            rest.append(twin)
+        rest.append(row)
+    for row in lawful:
+        why = f"a capture within the {held[row.currency].normalize():f} {row.currency} that were authorised"
+        judged[(row.source_id, row.line_no)] = _plain(row, "legitimate", why)
     return rest
 
 
@@ -158,7 +117,8 @@ def _acts(effects: Sequence[LedgerRow]) -> Iterator[list[LedgerRow]]:
         act = sorted(same_amount, key=lambda r: (r.created_at, r.source_id, r.line_no))
         instruments = {r.instrument for r in act if r.instrument}
         if len(instruments) > 1:
-            yield from ([r for r in act if (r.instrument or act[0].instrument) == i] for i in sorted(instruments))
+            first = next(r.instrument for r in act if r.instrument)
+            yield from ([r for r in act if (r.instrument or first) == i] for i in sorted(instruments))
         else:
             yield act
 
@@ -257,34 +217,46 @@ def _number(row: LedgerRow) -> str | None:
 
 
 def _given_back(judged: Sequence[Judged], excess: Sequence[int], refunds: Sequence[LedgerRow]) -> Iterator[Judged]:
-    """Excess effects that a later refund of the same amount gave back, by reference first, else the latest ones."""
-    used: set[tuple[int, int]] = set()
-    refunded: dict[int, LedgerRow] = {}
-    for i in reversed(excess):
-        row = judged[i].row
-        for refund in refunds:
-            where = (refund.source_id, refund.line_no)
-            fits = abs(refund.amount) == row.amount and refund.created_at >= row.created_at
-            names_other = refund.original_ref is not None and refund.original_ref != row.payment_id
-            if where not in used and fits and not names_other:
-                used.add(where)
-                refunded[i] = refund
-                break
+    """Excess effects whose money went back later become refunded."""
+    back = _refunded_by(judged, excess, refunds)
     for i, item in enumerate(judged):
-        if i in refunded or (item.role == "excess" and item.row.status == "refunded"):
-            by = f"given back in line {refunded[i].line_no}" if i in refunded else "the ledger says refunded"
-            yield Judged(
-                item.row,
-                item.group_id,
-                "refunded",
-                f"{item.why}; {by}",
-                item.beyond_doubt,
-                item.gap_us,
-                item.previous,
-                item.kept,
-            )
-        else:
-            yield item
+        yield replace(item, role="refunded", why=f"{item.why}; {back[i]}") if i in back else item
+
+
+def _refunded_by(judged: Sequence[Judged], excess: Sequence[int], refunds: Sequence[LedgerRow]) -> dict[int, str]:
+    """What gave each excess effect back: a refund that names it, else one that names none of them (latest first).
+
+    When the payment that stands was given back, one repeat stands in its place: nothing is owed for it any more.
+    """
+    left = list(refunds)
+    unnamed = {r.original_ref for r in refunds} - {name for item in judged for name in item.row.names}
+    back: dict[int, str] = {}
+
+    def settle(i: int, called: Container[str | None], text: str) -> None:
+        row = judged[i].row
+        for r in left:
+            if abs(r.amount) == row.amount and r.created_at >= row.created_at and r.original_ref in called:
+                left.remove(r)
+                back[i] = f"{text} in line {r.line_no}"
+                return
+
+    latest = sorted(excess, key=lambda i: (judged[i].row.status == "refunded", i), reverse=True)
+    for i in latest:
+        settle(i, judged[i].row.names, "given back")
+    for i in latest:
+        if i not in back:
+            settle(i, unnamed, "given back")
+        if i not in back and judged[i].row.status == "refunded":
+            back[i] = "the ledger says refunded"
+    settled: set[LedgerRow] = set()
+    for i in latest:
+        kept = judged[i].kept
+        if i not in back and kept and kept not in settled:
+            settle(i, kept.names, "the payment that it repeats was given back")
+            if i not in back and kept.status == "refunded":
+                back[i] = "the payment that it repeats was given back, says the ledger"
+            settled.add(kept)
+    return back
 
 
 def _micros(gap: timedelta) -> int:

@@ -11,11 +11,12 @@ import io
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from forensics.amounts import plain, plain_by_currency
 from forensics.model import CohortPolicy, Finding, RepeatRow, Scan, Source
+from forensics.render.hops import plain_herd, plain_layers
 
 SCHEMA = "forensics/1"
 _FORMULA = re.compile(r"^\s*[=+\-@\t\r|%＝＋－＠]")
@@ -33,7 +34,8 @@ def iso(moment: datetime | None) -> str | None:
     """
     if moment is None:
         return None
-    text = moment.strftime("%Y-%m-%dT%H:%M:%S")
+    moment = moment.astimezone(UTC) if moment.tzinfo else moment
+    text = moment.isoformat(timespec="seconds")[:19]
     fraction = f"{moment.microsecond:06d}".rstrip("0")
     return f"{text}.{fraction.ljust(3, '0')}Z" if fraction else f"{text}Z"
 
@@ -53,8 +55,8 @@ def render_findings(scan: Scan, version: str) -> str:
         "causes": {c.cause: {"rows": c.rows, "amount": plain_by_currency(c.amount)} for c in scan.causes},
         "policies": [_policy(p) for p in scan.policies],
         "traffic": _traffic(scan),
-        "layers": None,
-        "herd": None,
+        "layers": plain_layers(scan.layers),
+        "herd": plain_herd(scan.herd),
         "policy_violations": None,
         "keys": dict(scan.keys) if scan.keys is not None else None,
         "dead_letters": None,

@@ -24,6 +24,7 @@ from forensics import packs
 from forensics.errors import UsageError
 from forensics.model import SEVERITIES, Finding, RepeatRow, Scan
 from forensics.render import figures, words
+from forensics.render.charts import draw_charts
 
 BUDGET_BYTES = 1_600_000
 """No page is larger."""
@@ -99,7 +100,7 @@ def render_report(scan: Scan, generated: ReportMeta) -> str:
 
 
 def _render(scan: Scan, meta: ReportMeta, caps: Caps) -> str:
-    charts, balance = _charts(scan, caps), _balance(scan)
+    charts, balance = draw_charts(scan, caps.bins), _balance(scan)
     scripts = [_asset(path) for path in (*(["assets/plotly-basic.min.js"] if charts else []), "templates/report.js")]
     groups, hidden_groups = _worst_groups(scan.rows, caps)
     shown = _shown_findings(scan, meta, caps)
@@ -187,28 +188,6 @@ def _filters(most: int) -> dict[str, Callable[..., Any]]:
         "long": lambda text, size: escape(words.clean(text, size * most // _LADDER[0].text)),
         "sentence": lambda text: text[:1].upper() + text[1:],
     }
-
-
-def _charts(scan: Scan, caps: Caps) -> dict[str, Any]:
-    """What the evidence allows to draw: bins or picture for the tables, sketch for paper, figure for the screen."""
-    charts: dict[str, Any] = {}
-    if scan.timeline and scan.timeline_step_s:
-        size, bins = figures.coarsen(scan.timeline, caps.bins)
-        step_s = size * scan.timeline_step_s
-        charts["timeline"] = {
-            "bins": bins,
-            "step_s": step_s,
-            "sketch": figures.sketch_timeline(bins, step_s, scan.traffic),
-            "json": _trusted(figures.figure_json(figures.figure_timeline(bins, step_s, scan.traffic))),
-        }
-    if scan.gap_picture and scan.gap_picture.counts:
-        picture = figures.coarsen_gaps(scan.gap_picture, caps.bins)
-        charts["gaps"] = {
-            "picture": picture,
-            "sketch": figures.sketch_gaps(picture),
-            "json": _trusted(figures.figure_json(figures.figure_gaps(picture))),
-        }
-    return charts
 
 
 def _worst_groups(rows: Sequence[RepeatRow], caps: Caps) -> tuple[list[Group], int]:

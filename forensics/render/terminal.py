@@ -22,6 +22,7 @@ def render_summary(scan: Scan, report: Path | None) -> str:
         ("why", _why(scan)),
         ("causes", _causes(scan)),
         ("traffic", _traffic(scan)),
+        *_retries(scan),
         ("keys", _keys(scan)),
         ("sure", _sure(scan)),
         ("not asked", _not_asked(scan)),
@@ -106,6 +107,13 @@ def _traffic(scan: Scan) -> str:
     if scan.traffic is None or found is None:
         return _unasked(scan, "traffic")
     return f"{found.title.lower()}: {found.statement.rstrip('.')}"
+
+
+def _retries(scan: Scan) -> list[tuple[str, str]]:
+    """Layers that multiply and herds that come back: a line each, only where there is something to say."""
+    rules = {"layers": "layers/product", "herd": "herd/waves"}
+    found = {f.rule: f for f in scan.findings if f.severity != "note"}
+    return [(name, found[rule].statement.rstrip(".")) for name, rule in rules.items() if rule in found]
 
 
 def _unasked(scan: Scan, question: str) -> str:
@@ -208,8 +216,9 @@ def _picture(gaps_s: Sequence[float]) -> str:
 
 def render_policy(entry: CatalogueEntry, *, full: bool) -> str:
     """One catalogue entry: a line, or all that is known."""
-    waits = ", ".join(f"{w:g}" for w in entry.expected_waits_s[:6]) or "none"
-    line = f"{entry.id:36} {entry.product[:44]:44} waits {waits} s"
+    waits = ", ".join(f"{w:g}" for w in entry.expected_waits_s[:6])
+    waits = f"{waits} s" if waits else "none known"
+    line = f"{entry.id:36} {entry.product[:44]:44} waits {waits}"
     if not full:
         return line
     policy = entry.policy
@@ -217,7 +226,7 @@ def render_policy(entry: CatalogueEntry, *, full: bool) -> str:
     lines = [
         line,
         f"    policy     {policy_words(policy)}; at most {policy.max_attempts or 'unlimited'} attempts",
-        f"    gaps       after a fast failure: {waits} s; after a lost reply: {_lost(entry, timeout)}",
+        f"    gaps       after a fast failure: {waits}; after a lost reply: {_lost(entry, timeout)}",
         f"    POST       sent again by default: {_yes(entry.retries_post)}",
         f"    waits      honours Retry-After: {_yes(entry.honours_retry_after)}",
         f"    keys       {entry.idempotency or 'unknown'}; attempt header: {entry.attempt_header or 'none'}",

@@ -21,6 +21,7 @@ from typing import IO, Any, cast
 
 from forensics.errors import EvidenceError, UnrecognisedError
 from forensics.sources.encodings import legacy_encoding
+from forensics.sources.urls import Url
 
 _BLOCK = 1 << 20
 _SAMPLE = 1 << 18
@@ -29,7 +30,7 @@ _REFUSED_MAGIC = (
     (b"%PDF", "a PDF document", "export the table behind it as CSV"),
     (b"\x89PNG", "a PNG picture", "give the table or log itself, not a picture of it"),
     (b"\xff\xd8\xff", "a JPEG picture", "give the table or log itself, not a picture of it"),
-    (b"SQLite format 3", "a SQLite database", "export the payments table as CSV or Parquet"),
+    (b"SQLite format 3", "a SQLite database", "say which table of it: --table payments"),
     (b"\xd0\xcf\x11\xe0", "an old Excel or Word file", "save it as .xlsx or CSV"),
     (b"\x28\xb5\x2f\xfd", "Zstandard-compressed", "unpack it with 'zstd -d' first"),
     (b"\x7fELF", "a program", "give a table or a log"),
@@ -40,14 +41,14 @@ _REFUSED_MAGIC = (
 class Evidence:
     """One file as given, and the form in which it is read."""
 
-    path: Path
+    path: Path | Url
     """As given."""
     name: str
     """Base name."""
     sha256: str
-    """Of the bytes on disk."""
+    """Of the bytes on disk; for a database, of its rows."""
     container: str
-    """text | parquet | xlsx."""
+    """text | parquet | xlsx | postgresql | mysql | sqlite."""
     readable: Path
     """What a reader opens: `path` itself, or a temporary clean copy."""
     encoding: str | None

@@ -16,13 +16,14 @@ import duckdb
 from forensics import schema, store
 from forensics.errors import EvidenceError, ForensicsError, UnrecognisedError, UsageError
 from forensics.model import Refused, Source
-from forensics.sources import columns, logs, register, tables, zones
+from forensics.sources import columns, databases, logs, register, tables, zones
 from forensics.sources.clock import join_clock
-from forensics.sources.evidence import Evidence, prepare
+from forensics.sources.evidence import Evidence
 from forensics.sources.logs.catalogue import LogFormat
 from forensics.sources.options import Options, check
 from forensics.sources.reader import TableReader
 from forensics.sources.staged import Staged, first_lines, spread_lines
+from forensics.sources.urls import Url
 
 _ONE_A_LINE = "JSON must stand one object a line: jq -c '.[]' FILE > FILE.jsonl (or jq -c . for a single object)"
 _WHAT_TO_DO = {
@@ -55,11 +56,11 @@ class _Plan:
 
 def load_files(
     connection: duckdb.DuckDBPyConnection,
-    paths: Sequence[Path],
+    paths: Sequence[Path | Url | str],
     options: Options,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Loaded:
-    """Load files into the case, those whose times carry an offset first, because they place the others.
+    """Load files and databases into the case, those whose times carry an offset first, because they place the others.
 
     Raises:
         UsageError: options that mean nothing.
@@ -72,13 +73,13 @@ def load_files(
     with tempfile.TemporaryDirectory(prefix="forensics-") as folder:
         workdir = Path(folder)
         plans = []
-        for path in paths:
+        for place in databases.places(paths, options):
             try:
-                plans.append(_plan(path, workdir, options))
+                plans.append(_plan(databases.bring(connection, place, workdir, options, progress), options))
             except UsageError:
                 raise
             except ForensicsError as exc:
-                refused.append(Refused(str(path), exc.message, exc.hint))
+                refused.append(Refused(str(place), exc.message, exc.hint))
         for plan in sorted(plans, key=lambda p: p.order):
             if register.is_known(connection, plan.evidence.sha256):
                 already.append(str(plan.evidence.path))
@@ -93,8 +94,7 @@ def load_files(
     return Loaded(tuple(loaded), tuple(already), tuple(refused))
 
 
-def _plan(path: Path, workdir: Path, options: Options) -> _Plan:
-    evidence = prepare(path, workdir)
+def _plan(evidence: Evidence, options: Options) -> _Plan:
     log = None
     if evidence.container == "text" and options.kind in (None, "requests"):
         sample = [line for line in spread_lines(evidence.readable, 1000) if line.strip()]
@@ -104,7 +104,7 @@ def _plan(path: Path, workdir: Path, options: Options) -> _Plan:
             log = logs.recognise(sample)
     if log is None and options.kind == "requests":
         raise UnrecognisedError(
-            f"{path}: no known log format reads its lines", "describe it with --log-format '$remote_addr ...'"
+            f"{evidence.path}: no known log format reads its lines", "describe it with --log-format '$remote_addr ...'"
         )
     return _Plan(evidence, log, 1 if log is None else (0 if log.format.has_offset else 2))
 

@@ -27,6 +27,14 @@ class Options:
     """ISO 4217 code for tables that name none (`--currency`)."""
     status: Mapping[str, str] = field(default_factory=dict)
     """The ledger's word -> canonical status (`--status`)."""
+    tables: tuple[str, ...] = ()
+    """Tables of the databases given (`--table`)."""
+    query: str | None = None
+    """One SELECT, instead of tables (`--query`)."""
+    since: str | None = None
+    """Only rows of databases from this moment on, ISO 8601 (`--since`)."""
+    where_time: str | None = None
+    """The column that `since` is held against, when not the recognised one (`--where-time`)."""
 
 
 def check(options: Options) -> None:
@@ -41,6 +49,10 @@ def check(options: Options) -> None:
         raise UsageError(f"--unit {options.unit}: expected minor or major")
     if options.currency and not (len(options.currency) == 3 and options.currency.isalpha()):
         raise UsageError(f"--currency {options.currency}: expected an ISO 4217 code such as KRW")
+    if options.query is not None and options.tables:
+        raise UsageError("--query and --table: expected one of the two", "the query names its tables itself")
+    if options.where_time and not options.since:
+        raise UsageError(f"--where-time {options.where_time}: it says what --since is held against, and there is none")
     canonical = set(values.words()["status"].values())
     for word, status in options.status.items():
         if status not in canonical:

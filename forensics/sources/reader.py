@@ -100,7 +100,7 @@ class TableReader:
         if self._table.name == "payments":
             expressions = self._finish_payments(expressions)
         if self._table.name == "settlements":
-            expressions["currency"] = self._currency()
+            expressions = self._finish_settlements(expressions)
         return expressions
 
     def _expression(self, column: schema.Column, choice: columns.Choice) -> str:
@@ -211,6 +211,21 @@ class TableReader:
             "kind": kind,
             "kind_raw": kind_raw,
             "extra": f"json_object({pairs})" if rest else "CAST(NULL AS JSON)",
+        }
+
+    def _finish_settlements(self, expressions: dict[str, str]) -> dict[str, str]:
+        """What each row is, and the sign that its kind gives the amount: some providers write refunds without one."""
+        amount = expressions["amount"]
+        by_sign = f"CASE WHEN ({amount}) < 0 THEN 'refund' ELSE 'payment' END"
+        movement = by_sign
+        if "kind" in self._found.mapping:
+            word = values.read_word(self._connection, "movement", expressions["kind"])
+            movement = f"coalesce(nullif({word}, 'unknown'), {by_sign})"
+        return {
+            **expressions,
+            "currency": self._currency(),
+            "movement": movement,
+            "amount": f"CASE WHEN {movement} = 'refund' THEN -abs({amount}) ELSE {amount} END",
         }
 
     def _reject(self, source_id: int, expressions: Mapping[str, str], required: Sequence[str]) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 import duckdb
 
 from forensics.errors import EvidenceError, UnrecognisedError
+from forensics.sources import databases, letters
 from forensics.sources.delimited import sniff, stage_delimited
 from forensics.sources.evidence import Evidence
 from forensics.sources.staged import REJECT_TEXT, Staged, first_lines, is_heading, name_columns, stage_rows
@@ -33,6 +34,8 @@ def stage(connection: duckdb.DuckDBPyConnection, evidence: Evidence, workdir: Pa
     connection.execute("CREATE TEMP TABLE staged_rejects (line_no BIGINT, reason VARCHAR, text VARCHAR)")
     if evidence.container == "parquet":
         return _stage_parquet(connection, evidence)
+    if evidence.container in databases.DRIVERS:
+        return databases.spool.stage(connection, evidence.readable, evidence.container)
     if evidence.container == "xlsx":
         return _stage_sheet(connection, evidence, workdir)
     if looks_like_json_lines(evidence.readable):
@@ -79,9 +82,12 @@ def _stage_json_lines(connection: duckdb.DuckDBPyConnection, evidence: Evidence)
     columns = name_columns([".".join(key) for key in keys])
     paths = ["".join(f"/{part.replace('~', '~0').replace('/', '~1')}" for part in key) for key in keys]
     cells = "".join(f", cells[{i + 1}] AS {c.name}" for i, c in enumerate(columns))
+    shape = letters.find_shape(connection)
+    added = letters.columns_of(shape) if shape else ()
+    cells += "".join(f", {sql} AS {column.name}" for column, sql in added)
     connection.execute(
-        f"CREATE TEMP TABLE staged AS SELECT line_no{cells} FROM (SELECT line_no, json_extract_string(object, $paths) "
-        "AS cells FROM staged_lines WHERE object IS NOT NULL)",
+        f"CREATE TEMP TABLE staged AS SELECT line_no{cells} FROM (SELECT line_no, object, "
+        "json_extract_string(object, $paths) AS cells FROM staged_lines WHERE object IS NOT NULL)",
         {"paths": paths or [""]},
     )
     connection.execute(
@@ -89,7 +95,9 @@ def _stage_json_lines(connection: duckdb.DuckDBPyConnection, evidence: Evidence)
         "WHERE trim(text) <> '' AND object IS NULL"
     )
     connection.execute("DROP TABLE staged_lines")
-    return Staged("jsonl", columns)
+    if shape is None:
+        return Staged("jsonl", columns)
+    return Staged(shape.id, (*columns, *(column for column, _ in added)), letters.notes_of(shape))
 
 
 def _json_keys(connection: duckdb.DuckDBPyConnection) -> list[tuple[str, ...]]:
@@ -139,7 +147,7 @@ def _stage_sheet(connection: duckdb.DuckDBPyConnection, evidence: Evidence, work
     from python_calamine import CalamineError, CalamineWorkbook
 
     try:
-        book = CalamineWorkbook.from_path(str(evidence.path))
+        book = CalamineWorkbook.from_path(str(evidence.readable))
         sheets = {name: book.get_sheet_by_name(name).to_python(skip_empty_area=False) for name in book.sheet_names}
     except CalamineError as exc:
         raise EvidenceError(f"{evidence.path}: the workbook cannot be read: {exc}", "save it again, or as CSV") from exc

@@ -1,0 +1,172 @@
+"""How callers retry: which rules of retrying they keep, which they break, and for which there is no evidence.
+
+A retry is a later attempt of the same call: the same request id, key or trace, method and path. Where no id ties
+attempts, the ledger's order or the caller's address does, and then only attempt numbers make a retry. Only requests
+that can make an effect count, at the hop that logged most of them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from forensics.detect import rules
+from forensics.detect.breakers import judge_breaker
+from forensics.model import Conduct, ConductRule
+from forensics.runner import Runner
+
+_TIES = (
+    ("request_id", "with_request", "request_ids", "request id"),
+    ("idempotency_key", "with_key", "keys", "idempotency key"),
+    ("trace_id", "with_trace", "traces", "trace id"),
+)
+_BUSY = (429, 503)
+_MOST_CALLERS = 5
+NO_TIE = "nothing ties the attempts of a call: no attempt number, and no id or key that two requests share"
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What the log shows of one hop."""
+
+    answers: Sequence[Mapping[str, Any]]
+    inferred: Mapping[tuple[str, int], int]
+    """(caller, status) -> retries that no id ties."""
+    tied_by: str | None
+    basis: str
+
+    def total(self, column: str, statuses: Iterable[int] | None = None) -> int:
+        """Sum of a column, of all answers or those of some statuses."""
+        return sum(r[column] for r in self.answers if statuses is None or r["status"] in statuses)
+
+    def by_caller(self, column: str) -> Counter[str]:
+        """Sums of a column by caller."""
+        counts = Counter[str]()
+        for record in self.answers:
+            counts[record["caller"]] += record[column]
+        return counts
+
+
+def measure_conduct(runner: Runner) -> Conduct | str:
+    """Every rule as violated, kept or not examined; a text when no request in the logs can make an effect."""
+    hops = runner.run("traffic/identities").records()
+    if not hops:
+        return "the logs hold no request with a state-changing method"
+    hop = max(hops, key=lambda h: (h["requests"], h["hop"]))
+    seen = _look(runner, hop)
+    judged = [
+        *(_retried(seen, status) for status in rules.FINAL if seen.total("answers", (status,))),
+        _retry_after(seen),
+        _unkeyed(seen, hop),
+        _deadline(seen),
+        _cap(seen),
+        judge_breaker(runner, hop["hop"], hop["requests"]),
+    ]
+    told = seen.total("told_to_wait")
+    scope = "requests with a state-changing method" + (f" at hop {hop['hop']}" if hop["hop"] else "")
+    return Conduct(
+        scope=scope,
+        basis=seen.basis,
+        requests=hop["requests"],
+        callers=len({r["caller"] for r in seen.answers}),
+        breaker_failures=rules.BREAKER_FAILURES,
+        retry_after_honoured=seen.total("waited_enough") if told else None,
+        tied_by=seen.tied_by,
+        hop=hop["hop"],
+        rules=tuple(judged),
+    )
+
+
+def _look(runner: Runner, hop: Mapping[str, Any]) -> _Seen:
+    """Answers and what followed them, tied by the id that ties most; by ledger or caller where no id does."""
+    ties = max(_TIES, key=lambda t: int(hop[t[1]] - hop[t[2]]))
+    if hop[ties[1]] > hop[ties[2]] or (hop[ties[1]] and hop["numbered_one"] >= 0.95 * hop["requests"]):
+        found = runner.run("conduct/answers", tied_by=ties[0], at_hop=hop["hop"]).records()
+        inferred = runner.run("conduct/inferred_retries", tied_by=ties[0], at_hop=hop["hop"]).records()
+        more = {(r["caller"], r["status"]): r["retried"] for r in inferred if r["retried"]}
+        return _Seen(found, more, ties[0], f"the same {ties[3]}")
+    if hop["with_attempt"] > 0:
+        found = runner.run("conduct/answers", tied_by="order_id", at_hop=hop["hop"]).records()
+        if sum(r["tied"] for r in found) >= 0.5 * hop["requests"]:
+            return _Seen(found, {}, "order_id", "the same order, and the attempt number")
+        found = runner.run("conduct/answers", tied_by="caller", at_hop=hop["hop"]).records()
+        return _Seen(found, {}, "caller", "the same address, user agent and path, and the attempt number")
+    found = runner.run("conduct/answers", tied_by="request_id", at_hop=hop["hop"]).records()
+    return _Seen(found, {}, None, NO_TIE)
+
+
+def _rule(name: str, broken: int, chances: int, why: str, callers: Mapping[str, int]) -> ConductRule:
+    most = sorted(((c, n) for c, n in callers.items() if n), key=lambda c: (-c[1], c[0]))
+    status = "violated" if broken else "kept"
+    return ConductRule(name, rules.rule(name).title, status, broken, chances, why, tuple(most[:_MOST_CALLERS]))
+
+
+def _unseen(name: str, why: str) -> ConductRule:
+    return ConductRule(name, rules.rule(name).title, "not_examined", None, None, why, ())
+
+
+def _retried(seen: _Seen, status: int) -> ConductRule:
+    name = f"retried_{status}"
+    if seen.tied_by is None:
+        return _unseen(name, NO_TIE)
+    if not seen.total("tied", (status,)) and not any(s == status for _, s in seen.inferred):
+        return _unseen(name, f"none of the {seen.total('answers', (status,))} answers {status} bears an id that ties")
+    callers = Counter[str]({r["caller"]: r["retried"] for r in seen.answers if r["status"] == status})
+    guessed = Counter[str]({c: n for (c, s), n in seen.inferred.items() if s == status})
+    answers = seen.total("answers", (status,))
+    broken = callers.total() + guessed.total()
+    why = f"{broken} of {answers} answers {status} were followed by another attempt of the same call"
+    if guessed:
+        why += f"; {guessed.total()} of them bear no id: the same address asked the same again within the usual wait"
+    return _rule(name, broken, answers, why, callers + guessed)
+
+
+def _retry_after(seen: _Seen) -> ConductRule:
+    name = "retry_after_ignored"
+    if seen.tied_by is None:
+        return _unseen(name, NO_TIE)
+    told, enough = seen.total("told_to_wait"), seen.total("waited_enough")
+    bare = seen.total("retried", _BUSY) - told
+    unsaid = f"{bare} answers 429 or 503 without Retry-After were retried: nothing to hold them to" if bare else ""
+    if not told:
+        return _unseen(name, unsaid or "no answer 429 or 503 with Retry-After was followed by another attempt")
+    why = f"{told - enough} of {told} next attempts came before the time that Retry-After named"
+    callers = seen.by_caller("told_to_wait")
+    callers.subtract(seen.by_caller("waited_enough"))
+    return _rule(name, told - enough, told, f"{why}; {unsaid}" if unsaid else why, callers)
+
+
+def _unkeyed(seen: _Seen, hop: Mapping[str, Any]) -> ConductRule:
+    name = "posts_retried_without_key"
+    if seen.tied_by is None:
+        return _unseen(name, NO_TIE)
+    if seen.tied_by == "idempotency_key":
+        return _unseen(name, "attempts are tied by the key itself: those without one cannot be seen")
+    retried, unkeyed = seen.total("retried"), seen.total("posts_unkeyed")
+    if not retried:
+        return _unseen(name, "no call was tried again")
+    why = f"{unkeyed} of {retried} retried answers belong to POSTs without an idempotency key"
+    if not hop["with_key"]:
+        why += "; no request at all bears one (if the log leaves the header out, let it log it)"
+    return _rule(name, unkeyed, retried, why, seen.by_caller("posts_unkeyed"))
+
+
+def _deadline(seen: _Seen) -> ConductRule:
+    name = "attempts_over_deadline"
+    carrying, over = seen.total("with_deadline"), seen.total("over_deadline")
+    if not carrying:
+        return _unseen(name, "no request in the log carries its caller's deadline")
+    why = f"{over} of {carrying} requests with a deadline began after it"
+    return _rule(name, over, carrying, why, seen.by_caller("over_deadline"))
+
+
+def _cap(seen: _Seen) -> ConductRule:
+    name = "attempts_beyond_cap"
+    numbered = seen.total("numbered")
+    if not numbered:
+        return _unseen(name, "no request says which attempt it is")
+    highest = max(r["highest_attempt"] or 0 for r in seen.answers)
+    why = f"the highest attempt number is {highest}; more than {rules.MOST_ATTEMPTS} of one call are too many"
+    return _rule(name, seen.total("beyond_cap"), numbered, why, seen.by_caller("beyond_cap"))

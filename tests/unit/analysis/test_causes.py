@@ -1,0 +1,146 @@
+"""The cause of a repeat: every clue moves the verdict the way it says, and nothing else does."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from forensics.analysis.causes import CAUSES, Clues, Verdict, judge
+
+DAY = 86_400.0
+
+
+def clues(gap_s: float, **known: Any) -> Clues:
+    return Clues(**{"gap_s": gap_s, "resolution_s": 0.001, "retry_density": None, **known})
+
+
+def verdict(gap_s: float, **known: Any) -> Verdict:
+    return judge([clues(gap_s, **known)])[0]
+
+
+# A gap that says little by itself, and one clue: the cause it speaks for.
+@pytest.mark.parametrize(
+    ("gap_s", "known", "cause"),
+    [
+        (40, {"attempt": 2}, "retry"),
+        (40, {"same_call": True}, "retry"),
+        (40, {"previous_lost": True}, "retry"),
+        (600, {"redelivered": False, "published_again": True}, "retry"),
+        (1.0, {"retry_density": 2.0, "retry_trust": 0.92}, "retry"),
+        (30, {"redelivered": True, "published_again": False}, "redelivery"),
+        (4, {"redelivered": True, "published_again": False}, "redelivery"),
+        (1800, {"by_hand": True}, "manual_resend"),
+        (40, {"by_hand": True}, "manual_resend"),
+        (600, {"in_block": True}, "batch_rerun"),
+        (DAY, {"in_block": True}, "batch_rerun"),
+        (0.5, {"same_call": False}, "double_submit"),
+        (0.5, {"previous_lost": False}, "double_submit"),
+        (0.8, {"attempt": 1}, "double_submit"),
+        (4, {"half_price": True}, "legitimate"),
+        (4, {"half_price": True, "same_call": False}, "legitimate"),
+        (2 * DAY, {"by_hand": False}, "unexplained"),
+    ],
+)
+def test_structure_names_the_cause(gap_s: float, known: dict[str, Any], cause: str) -> None:
+    assert verdict(gap_s, **known).cause == cause
+
+
+# Each clue against silence: a cause that gains on another by it.
+@pytest.mark.parametrize(
+    ("known", "likelier", "less_likely"),
+    [
+        ({"attempt": 2}, "retry", "manual_resend"),
+        ({"attempt": 1}, "double_submit", "retry"),
+        ({"same_call": True}, "retry", "double_submit"),
+        ({"same_call": False}, "double_submit", "retry"),
+        ({"previous_lost": True}, "retry", "double_submit"),
+        ({"previous_lost": False}, "double_submit", "retry"),
+        ({"by_hand": True}, "manual_resend", "retry"),
+        ({"by_hand": False}, "retry", "manual_resend"),
+        ({"in_block": True}, "batch_rerun", "retry"),
+        ({"redelivered": True, "published_again": False}, "redelivery", "retry"),
+        ({"redelivered": False, "published_again": True}, "retry", "redelivery"),
+        ({"half_price": True}, "legitimate", "retry"),
+        ({"half_price": False}, "retry", "legitimate"),
+        ({"retry_density": 2.0, "retry_trust": 0.92}, "retry", "unexplained"),
+        ({"retry_density": 0.0, "retry_trust": 0.92}, "unexplained", "retry"),
+    ],
+)
+@pytest.mark.parametrize("gap_s", [1.5, 6.0])
+def test_every_clue_moves_the_verdict_the_way_it_says(
+    gap_s: float, known: dict[str, Any], likelier: str, less_likely: str
+) -> None:
+    silent, spoken = dict(verdict(gap_s).probabilities), dict(verdict(gap_s, **known).probabilities)
+    assert spoken[likelier] / spoken[less_likely] > silent[likelier] / silent[less_likely]
+
+
+def test_without_a_sign_of_two_acts_a_repeat_is_not_called_lawful_on_its_gap() -> None:
+    # 4 s is the commonest gap between the parts of a split payment; alone it must not excuse a duplicate.
+    assert dict(verdict(4).probabilities)["legitimate"] < 0.05
+
+
+def test_a_gap_beyond_two_hours_is_no_retry_of_a_client() -> None:
+    assert dict(verdict(DAY).probabilities)["retry"] < 0.01
+
+
+def test_whole_second_stamps_blur_a_double_click_at_zero() -> None:
+    assert verdict(0.0, resolution_s=1.0).cause == "double_submit"
+
+
+def test_the_clues_that_spoke_are_named() -> None:
+    found = verdict(4, attempt=2, by_hand=False)
+    assert {"attempt_above_one", "not_by_hand", "by_http"} <= set(found.clues)
+    assert not {"attempt_one", "by_hand", "in_block", "half_price"} & set(found.clues)
+
+
+def test_a_rare_cause_needs_more_to_be_believed_among_many_of_another() -> None:
+    # 1 s fits a retry after a second and a slow double click; among retries it is one, among clicks it is the other.
+    odd = clues(1.0)
+    among_retries = judge([odd, *[clues(4.0, attempt=2)] * 60])[0]
+    among_clicks = judge([odd, *[clues(0.6, same_call=False)] * 60])[0]
+    retry = [dict(found.probabilities)["retry"] for found in (among_retries, among_clicks)]
+    assert retry[0] > retry[1]
+
+
+def test_no_repeats_have_no_verdicts() -> None:
+    assert judge([]) == ()
+
+
+MAYBE = st.sampled_from([None, True, False])
+CLUES = st.builds(
+    Clues,
+    gap_s=st.one_of(st.just(0.0), st.floats(0.0, 5e6)),
+    resolution_s=st.sampled_from([1e-6, 0.001, 1.0, 60.0]),
+    retry_density=st.sampled_from([None, 0.0, 1e-9, 0.5, 40.0]),
+    retry_trust=st.sampled_from([0.0, 0.5, 0.92]),
+    attempt=st.sampled_from([None, 1, 2, 7]),
+    same_call=MAYBE,
+    previous_lost=MAYBE,
+    by_hand=MAYBE,
+    in_block=MAYBE,
+    redelivered=MAYBE,
+    published_again=MAYBE,
+    half_price=MAYBE,
+)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(CLUES, min_size=1, max_size=12), st.randoms(use_true_random=False))
+def test_probabilities_sum_to_one_and_the_order_of_repeats_does_not_matter(
+    repeats: list[Clues], shuffler: random.Random
+) -> None:
+    found = judge(repeats)
+    for one in found:
+        assert sum(p for _, p in one.probabilities) == pytest.approx(1.0)
+        assert {cause for cause, _ in one.probabilities} == set(CAUSES)
+        assert all(p > 0 for _, p in one.probabilities)
+        assert [p for _, p in one.probabilities] == sorted((p for _, p in one.probabilities), reverse=True)
+        assert (one.cause, one.confidence) == one.probabilities[0]
+    places = list(range(len(repeats)))
+    shuffler.shuffle(places)
+    for place, again in zip(places, judge([repeats[place] for place in places]), strict=True):
+        assert dict(again.probabilities) == pytest.approx(dict(found[place].probabilities))

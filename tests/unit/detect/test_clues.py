@@ -1,0 +1,224 @@
+"""What the case knows about each repeat: the request behind it, its call, its message, its block, its price."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from forensics.analysis.causes import Clues
+from forensics.detect.clues import collect_clues, price_steps
+from forensics.detect.ledger import judge_rows
+
+Found = Mapping[int, Clues]
+
+
+def clues_by_line(given: Any, **tables: Any) -> Found:
+    """The clues of each repeat, by the line of its row in the ledger."""
+    runner = given(**tables)
+    return {line: found for (_, line), found in collect_clues(runner, judge_rows(runner), 1000).items()}
+
+
+PAIR = [{"at": 0.0}, {"at": 4.0}]
+
+
+def test_without_a_log_a_broker_or_ids_there_is_only_the_gap(given: Any) -> None:
+    found = clues_by_line(given, payments=PAIR)
+    assert found == {2: Clues(gap_s=4.0, resolution_s=0.001, retry_density=None, in_block=False)}
+
+
+# The request behind a row ---------------------------------------------------------------------------------------
+
+MATCHES = {
+    "request id": ({"request_id": "r"}, {"request_id": "r"}),
+    "idempotency key": ({"idempotency_key": "k"}, {"idempotency_key": "k"}),
+    "order in the path": ({}, {"order_id": "A"}),
+}
+
+
+@pytest.mark.parametrize("by", MATCHES)
+def test_a_row_is_matched_to_the_request_that_was_running_when_it_was_booked(given: Any, by: str) -> None:
+    row, request = MATCHES[by]
+    payments = [{"at": 0.1, **row}, {"at": 4.1, **row}]
+    requests = [
+        {"at": 0.0, "duration_us": 3_000_000, "status": 499, "attempt": 1, **request},
+        {"at": 4.0, "duration_us": 200_000, "attempt": 2, **request},
+    ]
+    found = clues_by_line(given, payments=payments, requests=requests)[2]
+    assert (found.attempt, found.previous_lost) == (2, True)
+
+
+def test_a_request_serves_one_row_only(given: Any) -> None:
+    payments = [{"at": 0.1, "request_id": "r"}, {"at": 0.2, "request_id": "r"}]
+    requests = [{"at": 0.0, "duration_us": 900_000, "attempt": 1, "request_id": "r"}]
+    assert clues_by_line(given, payments=payments, requests=requests)[2].attempt is None
+
+
+def test_a_request_that_had_ended_or_not_begun_is_not_behind_the_row(given: Any) -> None:
+    payments = [{"at": 0.1, "request_id": "r"}, {"at": 30.0, "request_id": "r"}]
+    requests = [
+        {"at": 0.0, "duration_us": 200_000, "attempt": 1, "request_id": "r"},
+        {"at": 20.0, "duration_us": 200_000, "attempt": 2, "request_id": "r"},
+        {"at": 31.5, "duration_us": 200_000, "attempt": 3, "request_id": "r"},
+    ]
+    assert clues_by_line(given, payments=payments, requests=requests)[2].attempt is None
+
+
+def test_a_request_under_another_id_is_not_behind_the_row_even_at_that_moment(given: Any) -> None:
+    payments = [{"at": 0.1, "request_id": "r"}, {"at": 4.1, "request_id": "r"}]
+    requests = [{"at": 4.0, "duration_us": 500_000, "attempt": 9, "request_id": "other", "order_id": "A"}]
+    assert clues_by_line(given, payments=payments, requests=requests)[2].attempt is None
+
+
+# Lost replies ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("status", "lost"),
+    [
+        *((status, True) for status in (0, 408, 499, 500, 502, 503, 504)),
+        (200, False),
+        (201, False),
+        (402, None),
+        (None, None),
+    ],
+)
+def test_the_answer_of_the_effect_before_tells_whether_its_reply_was_lost(
+    given: Any, status: int | None, lost: bool | None
+) -> None:
+    payments = [{"at": 0.1, "request_id": "r"}, {"at": 4.1, "request_id": "r"}]
+    requests = [{"at": 0.0, "duration_us": 300_000, "status": status, "request_id": "r"}]
+    assert clues_by_line(given, payments=payments, requests=requests)[2].previous_lost is lost
+
+
+@pytest.mark.parametrize(("took_s", "lost"), [(9.0, True), (4.5, False), (0.3, False)])
+def test_an_answer_that_came_after_the_next_request_began_came_too_late(given: Any, took_s: float, lost: bool) -> None:
+    # The next request began after 4 s; an answer up to a second after that may be the clocks' doing.
+    payments = [{"at": 0.1, "request_id": "r"}, {"at": 4.1, "request_id": "r"}]
+    requests = [
+        {"at": 0.0, "duration_us": int(took_s * 1e6), "status": 200, "request_id": "r"},
+        {"at": 4.0, "duration_us": 200_000, "status": 200, "request_id": "r"},
+    ]
+    assert clues_by_line(given, payments=payments, requests=requests)[2].previous_lost is lost
+
+
+# Calls ----------------------------------------------------------------------------------------------------------
+
+
+def orders(*ids: tuple[str, str]) -> list[dict[str, Any]]:
+    """One repeated order for each pair of request ids."""
+    return [
+        {"at": 100.0 * n + 4 * k, "order_id": f"O{n}", "request_id": name}
+        for n, pair in enumerate(ids)
+        for k, name in enumerate(pair)
+    ]
+
+
+def test_where_repeats_share_ids_an_id_tells_one_call_from_another(given: Any) -> None:
+    found = clues_by_line(given, payments=orders(("a", "a"), ("b", "c")))
+    assert {line: c.same_call for line, c in found.items()} == {2: True, 4: False}
+
+
+def test_where_no_repeat_shares_an_id_ids_are_made_anew_for_each_attempt_and_say_nothing(given: Any) -> None:
+    found = clues_by_line(given, payments=orders(("a", "b"), ("c", "d")))
+    assert {c.same_call for c in found.values()} == {None}
+
+
+# People and batches ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "hand",
+    [
+        {"operator": "kim"},
+        {"channel": "backoffice"},
+        {"channel": "Back Office"},
+        {"sender": "ADMIN"},
+        {"memo": "수기 처리"},
+    ],
+)
+def test_a_person_is_known_by_operator_channel_sender_or_memo(given: Any, hand: dict[str, str]) -> None:
+    rows = [{"at": 0.0}, {"at": 900.0, **hand}, {"at": 5.0, "order_id": "B"}, {"at": 9.0, "order_id": "B"}]
+    assert {line: c.by_hand for line, c in clues_by_line(given, payments=rows).items()} == {2: True, 4: False}
+
+
+def test_where_nothing_marks_people_it_is_not_known_who_keyed_a_row_in(given: Any) -> None:
+    assert clues_by_line(given, payments=PAIR)[2].by_hand is None
+
+
+def rerun(acts: int, offsets: list[float], **cells: Any) -> list[dict[str, Any]]:
+    """Acts one second apart, each repeated after its offset."""
+    return [
+        {"at": n + wait, "order_id": f"O{n:03}", **(cells if wait else {})}
+        for n in range(acts)
+        for wait in (0.0, offsets[n % len(offsets)])
+    ]
+
+
+def test_many_acts_again_in_their_order_at_one_offset_are_a_block(given: Any) -> None:
+    found = clues_by_line(given, payments=rerun(12, [3600.0]))
+    assert len(found) == 12
+    assert all(c.in_block for c in found.values())
+
+
+@pytest.mark.parametrize(
+    ("acts", "offsets"),
+    [(9, [3600.0]), (12, [4.0]), (12, [3600.0 - 40 * n for n in range(12)])],
+    ids=["too few", "too soon", "in another order"],
+)
+def test_fewer_sooner_or_shuffled_repeats_are_no_block(given: Any, acts: int, offsets: list[float]) -> None:
+    assert not any(c.in_block for c in clues_by_line(given, payments=rerun(acts, offsets)).values())
+
+
+def test_a_person_who_works_down_a_list_is_no_batch(given: Any) -> None:
+    found = clues_by_line(given, payments=rerun(12, [3600.0], operator="kim"))
+    assert {(c.in_block, c.by_hand) for c in found.values()} == {(False, True)}
+
+
+# Brokers --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("messages", "redelivered", "published_again"), [(("M1", "M1"), True, False), (("M1", "M2"), False, True)]
+)
+def test_the_same_message_again_is_a_redelivery_and_another_was_published_again(
+    given: Any, messages: tuple[str, str], redelivered: bool, published_again: bool
+) -> None:
+    deliveries = [{"at": 30.0 * n, "message_id": name} for n, name in enumerate(messages)]
+    found = clues_by_line(given, payments=[{"at": 0.2}, {"at": 30.2}], deliveries=deliveries)[2]
+    assert (found.redelivered, found.published_again) == (redelivered, published_again)
+
+
+@pytest.mark.parametrize("second", [{"at": 90.0}, {"at": 30.0, "business_key": "B"}], ids=["later", "another order"])
+def test_a_delivery_after_the_row_or_about_another_order_says_nothing(given: Any, second: dict[str, Any]) -> None:
+    found = clues_by_line(given, payments=[{"at": 0.2}, {"at": 30.2}], deliveries=[{"at": 0.0}, second])[2]
+    assert (found.redelivered, found.published_again) == (None, None)
+
+
+# Prices ---------------------------------------------------------------------------------------------------------
+
+
+def prices(step: int, count: int = 30) -> list[dict[str, Any]]:
+    return [{"at": 1000.0 + n, "order_id": f"S{n}", "amount": Decimal(step * (n + 1))} for n in range(count)]
+
+
+@pytest.mark.parametrize(
+    ("amount", "half"), [("4500", True), ("9000", False), ("4250", False), ("500", True), ("4501", False)]
+)
+def test_half_of_a_usual_price_is_the_mark_of_a_payment_split_in_two(given: Any, amount: str, half: bool) -> None:
+    # Prices are whole thousands: 4500 + 4500 makes one, 4250 + 4250 does not.
+    pair = [{"at": 0.0, "amount": Decimal(amount)}, {"at": 4.0, "amount": Decimal(amount)}]
+    assert clues_by_line(given, payments=[*pair, *prices(1000)])[2].half_price is half
+
+
+def test_the_step_of_prices_is_the_largest_that_nearly_all_are_multiples_of(given: Any) -> None:
+    assert price_steps(given(payments=prices(50))) == {"KRW": Decimal(50)}
+
+
+def test_too_few_prices_have_no_step(given: Any) -> None:
+    assert price_steps(given(payments=prices(1000, count=19))) == {}
+    assert (
+        clues_by_line(given, payments=[{"at": 0.0, "amount": 4500}, {"at": 4.0, "amount": 4500}])[2].half_price is None
+    )

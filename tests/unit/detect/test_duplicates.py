@@ -1,0 +1,96 @@
+"""The ledger as a whole: exact sums by currency, and findings that say what was counted and what was not."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+from forensics.detect.causes import Setting, explain
+from forensics.detect.duplicates import EVIDENCE_CAP, find_duplicates, is_refundable, summarise
+from forensics.detect.ledger import judge_rows
+from forensics.model import Finding, PaymentsSummary
+
+THRESHOLD = 0.95
+
+
+def asked(given: Any, payments: Any) -> tuple[PaymentsSummary, dict[str, Finding], Any]:
+    runner = given(payments=payments)
+    rows = explain(runner, judge_rows(runner), Setting(1000, 1000, None, None)).rows
+    summary = summarise(runner, rows, THRESHOLD)
+    return summary, {f.id: f for f in find_duplicates(summary, rows)}, rows
+
+
+def tied(order: str, times: list[float], **cells: Any) -> list[dict[str, Any]]:
+    """Effects of one order that share a request id, and so are beyond doubt."""
+    return [{"at": t, "order_id": order, "request_id": order, **cells} for t in times]
+
+
+def test_sums_are_exact_and_never_cross_currencies(given: Any) -> None:
+    payments = [
+        *tied("A", [0, 4, 9]),  # 2 x 10000 KRW too many
+        *tied("B", [0, 4], amount=Decimal("0.1"), currency="USD"),  # 0.1 USD
+        *tied("C", [0, 4], amount=Decimal("0.2"), currency="USD"),  # and 0.2: in floats not 0.3
+        {"at": 0, "order_id": "D"},
+    ]
+    summary, findings, _ = asked(given, payments)
+    assert (summary.rows, summary.orders, summary.effects) == (8, 4, 8)
+    assert (summary.orders_with_excess, summary.excess_rows) == (3, 4)
+    assert summary.excess_amount == summary.refund_amount == {"KRW": Decimal(20000), "USD": Decimal("0.3")}
+    finding = findings["excess-payments"]
+    assert finding.severity == "high"
+    assert "4 payments of 3 orders took effect once too often: 20,000 KRW and 0.30 USD" in finding.statement
+
+
+def test_what_went_back_is_in_the_gross_sum_and_told_apart(given: Any) -> None:
+    payments = [*tied("A", [0, 4, 9]), {"at": 900, "kind": "refund", "amount": -10000}]
+    summary, _, rows = asked(given, payments)
+    assert (summary.excess_rows, summary.already_refunded_rows, summary.refund_rows, summary.review_rows) == (
+        2,
+        1,
+        1,
+        0,
+    )
+    assert summary.already_refunded_amount == {"KRW": Decimal(10000)}
+    assert summary.refund_amount == {"KRW": Decimal(10000)}
+    assert [r.role for r in rows if is_refundable(r, THRESHOLD)] == ["excess"]
+
+
+def test_what_is_not_beyond_doubt_is_for_a_person(given: Any) -> None:
+    summary, _, _ = asked(given, [{"at": 0}, {"at": 41}])
+    assert (summary.excess_rows, summary.refund_rows, summary.review_rows, summary.refund_amount) == (1, 0, 1, {})
+
+
+def test_every_excess_row_is_refunded_refundable_or_for_review(given: Any) -> None:
+    payments = [*tied("A", [0, 4, 9]), {"at": 900, "kind": "refund", "amount": -10000}]
+    payments += [{"at": t, "order_id": "B"} for t in (0, 41)]
+    summary, _, _ = asked(given, payments)
+    assert summary.excess_rows == summary.already_refunded_rows + summary.refund_rows + summary.review_rows == 3
+
+
+def test_rows_recorded_twice_move_no_money(given: Any) -> None:
+    summary, findings, _ = asked(given, [{"at": 0, "payment_id": "P"}, {"at": 0, "payment_id": "P"}])
+    assert (summary.recorded_twice_rows, summary.excess_rows, summary.excess_amount) == (1, 0, {})
+    assert findings.keys() == {"recorded-twice"}
+    assert [e.line_no for e in findings["recorded-twice"].evidence] == [2]
+
+
+def test_rows_without_an_order_or_with_an_unreadable_status_are_told(given: Any) -> None:
+    payments = [{"at": 0, "order_id": None}, {"at": 4, "order_id": None}, {"at": 9, "status": "unknown"}]
+    summary, findings, _ = asked(given, payments)
+    assert (summary.without_order, summary.unknown_status, summary.excess_rows) == (2, 1, 0)
+    assert {name: f.title for name, f in findings.items()} == {
+        "without-order": "2 ledger rows name no order",
+        "unknown-status": "1 ledger rows have a status no one could read",
+    }
+
+
+def test_evidence_is_capped_and_its_total_told(given: Any) -> None:
+    payments = [row for n in range(EVIDENCE_CAP + 5) for row in tied(f"O{n:03}", [0, 4])]
+    _, findings, _ = asked(given, payments)
+    finding = findings["excess-payments"]
+    assert (len(finding.evidence), finding.evidence_total) == (EVIDENCE_CAP, EVIDENCE_CAP + 5)
+
+
+def test_a_clean_ledger_has_no_findings(given: Any) -> None:
+    summary, findings, _ = asked(given, [{"at": 0}, {"at": 4, "order_id": "B"}])
+    assert (summary.excess_rows, findings) == (0, {})
