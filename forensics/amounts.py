@@ -7,6 +7,11 @@ from decimal import Decimal
 from forensics.model import Amounts
 
 
+def many(n: int, one: str, more: str | None = None) -> str:
+    """A count in words: '1 order', '4,578 orders'."""
+    return f"{n:,} {one if n == 1 else (more or one + 's')}"
+
+
 def plain(amount: Decimal) -> str:
     """A decimal as text, exact, without exponent and needless zeros: 10000.0000 -> 10000, 12.5000 -> 12.50.
 

@@ -169,7 +169,7 @@ class _Scanner:
             findings += duplicates.find_duplicates(summary, rows)
             findings += policies.find_policies(explained.policies, explained.match)
         if flow:
-            findings.append(traffic.find_traffic(flow.traffic))
+            findings.append(traffic.find_traffic(flow))
         if layered:
             findings.append(layers.find_layers(layered))
         if waves:

@@ -12,6 +12,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from forensics.amounts import many
 from forensics.case import Case
 from forensics.render import tabular
 from forensics.runner import Result
@@ -29,7 +30,7 @@ class Shown:
         cells = tabular.text_rows(self.result.rows[: self._rows])
         body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in cells)
         more = len(self.result) - self._rows
-        note = f"<p>{more} more rows in .result</p>" if more > 0 else ""
+        note = f"<p>{many(more, 'more row')} in .result</p>" if more > 0 else ""
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{note}"
 
     def __repr__(self) -> str:

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 
-from forensics.amounts import money_words
+from forensics.amounts import many, money_words
 from forensics.model import (
     Amounts,
     CauseTotal,
@@ -97,18 +97,18 @@ def _excess(summary: PaymentsSummary, rows: Sequence[RepeatRow]) -> Finding | No
     return Finding(
         id="excess-payments",
         rule="duplicates/excess",
-        title=f"{summary.orders_with_excess} orders were paid more than once",
+        title=f"{many(summary.orders_with_excess, 'order')} paid more than once",
         severity="high",
         confidence=round(sure, 4),
         statement=(
-            f"{summary.excess_rows} payments of {summary.orders_with_excess} orders took effect once too often: "
-            f"{money_words(summary.excess_amount)}{back}. {summary.refund_rows} of them are beyond doubt "
-            f"({money_words(summary.refund_amount)}, refunds.csv); {summary.review_rows} need a person to look."
+            f"{many(summary.excess_rows, 'payment')} of {many(summary.orders_with_excess, 'order')} took effect once too "
+            f"often: {money_words(summary.excess_amount)}{back}. Beyond doubt: {many(summary.refund_rows, 'payment')} "
+            f"({money_words(summary.refund_amount)}, refunds.csv); for a person to judge: {summary.review_rows:,}."
         ),
         why=(
             "same order, amount, currency and (where known) instrument, and nothing in the rows that makes it lawful",
             f"between {first:%Y-%m-%d %H:%M:%S} and {last:%Y-%m-%d %H:%M:%S} UTC",
-            f"{summary.legitimate_rows} rows of repeated orders were read as lawful, by simple rules, and left out",
+            f"{many(summary.legitimate_rows, 'row')} of repeated orders read as lawful, by simple rules, and left out",
         ),
         alternatives=tuple((str(c), round(n / len(gross), 4)) for c, n in causes.most_common()),
         numbers={"orders": summary.orders_with_excess, "rows": summary.excess_rows, "review_rows": summary.review_rows},
@@ -150,9 +150,9 @@ def _recorded_twice(rows: Sequence[RepeatRow]) -> Finding | None:
         return None
     return _note(
         "duplicates/recorded_twice",
-        f"{len(twice)} payments stand in the ledger twice",
-        f"{len(twice)} rows repeat the id of a payment already seen: one payment, two rows, no money moved twice. "
-        "They are counted apart and never refunded.",
+        f"{many(len(twice), 'ledger row')} {'repeats' if len(twice) == 1 else 'repeat'} a payment already recorded",
+        f"{many(len(twice), 'row')} with the id of a payment already seen: recorded twice, paid once, no money moved "
+        "twice. Counted apart and never refunded.",
         {"rows": len(twice)},
         twice,
     )
@@ -163,9 +163,9 @@ def _without_order(summary: PaymentsSummary) -> Finding | None:
         return None
     return _note(
         "duplicates/without_order",
-        f"{summary.without_order} ledger rows name no order",
-        f"{summary.without_order} of {summary.rows} rows have no order number. They are not grouped with one another, "
-        "so duplicates among them are not seen.",
+        f"{many(summary.without_order, 'ledger row')} without an order number",
+        f"{summary.without_order:,} of {many(summary.rows, 'row')} without an order number: they are not grouped with "
+        "one another, so duplicates among them are not seen.",
         {"rows": summary.without_order},
         (),
     )
@@ -176,9 +176,9 @@ def _unknown_status(summary: PaymentsSummary) -> Finding | None:
         return None
     return _note(
         "duplicates/unknown_status",
-        f"{summary.unknown_status} ledger rows have a status no one could read",
-        f"{summary.unknown_status} rows bear a status that is in no list and so count as no effect; "
-        "say what it means with --status WORD=captured.",
+        f"{many(summary.unknown_status, 'ledger row')} with a status in no list",
+        f"{many(summary.unknown_status, 'row')} with a status that is in no list, counted as no effect; say what it "
+        "means with --status WORD=captured.",
         {"rows": summary.unknown_status},
         (),
     )

@@ -88,7 +88,7 @@ def _plain(row: LedgerRow, role: str, why: str) -> Judged:
 
 
 def _group_id(row: LedgerRow) -> str:
-    text = "\x1f".join((row.order_id, row.currency, f"{abs(row.amount).normalize():f}"))
+    text = "\x1f".join((row.order_id, row.currency, f"{abs(row.amount).normalize():f}", row.instrument or ""))
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 

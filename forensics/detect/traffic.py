@@ -35,6 +35,8 @@ class TrafficAnswer:
     traffic: Traffic
     timeline: tuple[TrafficBin, ...]
     step_s: float
+    parameters: Mapping[str, object]
+    """With which traffic/requests_by_bin gives the counts behind the numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +86,9 @@ def measure_traffic(
     )
     figure_s = next((s for s in _STEPS_S if span_s / s <= _FIGURE_BINS), _STEPS_S[-1])
     traffic = _split(before, during, _Setting(windows, why, coverage, basis_words, scope))
-    return TrafficAnswer(traffic, _timeline(bins, step_s, max(figure_s, step_s)), max(figure_s, step_s))
+    parameters = {"bin_us": int(step_s * 1e6), "basis": basis, "at_hop": hop["hop"]}
+    step = max(figure_s, step_s)
+    return TrafficAnswer(traffic, _timeline(bins, step_s, step), step, parameters)
 
 
 def _basis(hop: Mapping[str, Any]) -> tuple[str, str]:
@@ -213,6 +217,20 @@ def _timeline(bins: Mapping[int, tuple[int, int, int, int]], step_s: float, figu
     return tuple(TrafficBin(_EPOCH + timedelta(seconds=k * figure_s), *merged[k]) for k in sorted(merged))
 
 
+def _statement(traffic: Traffic) -> str:
+    """What was counted, and how far it can be trusted."""
+    low, high = traffic.retry_share_low, traffic.retry_share_high
+    text = growth_words(traffic)
+    if traffic.verdict == "cannot_tell":
+        few = "" if traffic.users_ratio is None else ", but these are too few requests to say so"
+        return f"{text}{few}."
+    if low is not None and high is not None and high - low >= 0.005:
+        text += f"; between {low:.0%} and {high:.0%} of the incident's requests are retries"
+    elif traffic.retry_share_incident is not None:
+        text += f"; {traffic.retry_share_incident:.0%} of the incident's requests are retries"
+    return f"{text}."
+
+
 def growth_words(traffic: Traffic) -> str:
     """The growth taken apart, in words: 'requests x3.0 = users x1.05 x retries x2.86'."""
     ratios: Sequence[float | None] = (traffic.requests_ratio, traffic.users_ratio)
@@ -221,8 +239,9 @@ def growth_words(traffic: Traffic) -> str:
     return f"requests x{ratios[0]:.2f} = users x{ratios[1]:.2f} x retries x{ratios[0] / ratios[1]:.2f}"
 
 
-def find_traffic(traffic: Traffic) -> Finding:
+def find_traffic(answer: TrafficAnswer) -> Finding:
     """The finding that answers: did people come, or did clients retry?"""
+    traffic = answer.traffic
     words = {
         "retries": "The growth is retries, not users",
         "users": "The growth is users, not retries",
@@ -230,10 +249,6 @@ def find_traffic(traffic: Traffic) -> Finding:
         "neither": "Traffic did not grow",
         "cannot_tell": "Users and retries cannot be told apart",
     }
-    low, high = traffic.retry_share_low, traffic.retry_share_high
-    bounds = (
-        f" (between {low:.0%} and {high:.0%} of requests are retries)" if low is not None and high is not None else ""
-    )
     certain = traffic.header_coverage >= 0.95 and traffic.basis == "attempt header"
     return Finding(
         id="traffic-growth",
@@ -241,7 +256,7 @@ def find_traffic(traffic: Traffic) -> Finding:
         title=words[traffic.verdict],
         severity={"retries": "high", "both": "medium"}.get(traffic.verdict, "note"),
         confidence=0.95 if certain else 0.3 if traffic.verdict == "cannot_tell" else 0.8,
-        statement=f"{growth_words(traffic)}{bounds}.",
+        statement=_statement(traffic),
         why=(
             f"incident {traffic.incident_start:%Y-%m-%d %H:%M:%S} to {traffic.incident_end:%H:%M:%S} UTC: "
             + traffic.windows_why,
@@ -259,7 +274,7 @@ def find_traffic(traffic: Traffic) -> Finding:
         },
         money={},
         query="traffic/requests_by_bin",
-        parameters={},
+        parameters=answer.parameters,
         evidence=(),
         evidence_total=0,
         next_steps=_next_steps(traffic),

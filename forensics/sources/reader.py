@@ -9,7 +9,7 @@ import duckdb
 from forensics import schema
 from forensics.errors import EvidenceError
 from forensics.model import Source
-from forensics.sources import columns, money, register, values, zones
+from forensics.sources import columns, letters, money, register, values, zones
 from forensics.sources.evidence import Evidence
 from forensics.sources.options import Options
 from forensics.sources.staged import REJECT_TEXT, Staged, normal
@@ -101,6 +101,9 @@ class TableReader:
             expressions = self._finish_payments(expressions)
         if self._table.name == "settlements":
             expressions = self._finish_settlements(expressions)
+        if self._table.name == "dead_letters" and "original" in found:
+            named = letters.business_key_sql(f"CAST({found['original'].column.name} AS VARCHAR)")
+            expressions["business_key"] = f"coalesce({expressions.get('business_key', 'NULL')}, {named})"
         return expressions
 
     def _expression(self, column: schema.Column, choice: columns.Choice) -> str:

@@ -67,7 +67,7 @@ def test_an_answer_is_plain_text_where_there_is_no_browser(case: NotebookCase) -
 
 def test_only_the_first_rows_are_drawn_and_the_rest_is_at_hand(case: NotebookCase) -> None:
     shown = case.show("duplicates/repeated_orders", rows=1)
-    assert "<p>1 more rows in .result</p>" in shown._repr_html_()
+    assert "<p>1 more row in .result</p>" in shown._repr_html_()
     assert len(shown.result) == 2
 
 

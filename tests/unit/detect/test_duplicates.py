@@ -79,8 +79,8 @@ def test_rows_without_an_order_or_with_an_unreadable_status_are_told(given: Any)
     summary, findings, _ = asked(given, payments)
     assert (summary.without_order, summary.unknown_status, summary.excess_rows) == (2, 1, 0)
     assert {name: f.title for name, f in findings.items()} == {
-        "without-order": "2 ledger rows name no order",
-        "unknown-status": "1 ledger rows have a status no one could read",
+        "without-order": "2 ledger rows without an order number",
+        "unknown-status": "1 ledger row with a status in no list",
     }
 
 

@@ -101,3 +101,10 @@ def test_logs_without_a_common_id_are_not_enough(given: Any) -> None:
 
 def test_where_nothing_failed_nothing_is_said(given: Any) -> None:
     assert "no call failed throughout" in str(measure_layers(given(requests=storm(calls=0))))
+
+
+def test_a_log_whose_file_names_no_hop_is_spoken_of(given: Any) -> None:
+    lines = [{**line, "hop": None if line["hop"] == "edge" else line["hop"]} for line in storm()]
+    layers = measured(given, lines)
+    assert layers.hops[0].hop == ""
+    assert find_layers(layers).statement.startswith("When all fails, one request at the log without a name becomes 6")

@@ -191,8 +191,9 @@ def test_the_timeline_counts_every_request_once(given: Any) -> None:
 
 
 def test_the_finding_says_the_bounds_and_how_attempts_were_told(given: Any) -> None:
-    finding = find_traffic(measured(given, tripled()).traffic)
+    finding = find_traffic(measured(given, tripled()))
     assert (finding.severity, finding.title) == ("high", "The growth is retries, not users")
-    assert finding.statement.startswith("requests x3.00 = users x1.00 x retries x3.00 (between 67% and 67%")
+    assert finding.statement.startswith("requests x3.00 = users x1.00 x retries x3.00; 67% of the incident's")
+    assert finding.parameters == {"bin_us": 60_000_000, "basis": "attempt", "at_hop": ""}
     assert "100% of the requests carry an attempt number" in finding.why
     assert finding.confidence == 0.95
