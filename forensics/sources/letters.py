@@ -166,7 +166,7 @@ def _x_death(name: str, header: str) -> str:
     entries = f"TRY_CAST({header} AS JSON[])"
     work = f"list_filter({entries}, lambda e: e ->> 'queue' = ({entries}[-1] ->> 'queue'))"
     counts = f"list_transform({work}, lambda e: TRY_CAST(e ->> 'count' AS BIGINT))"
-    seconds = f"list_transform({work}, lambda e: TRY_CAST(coalesce(e #>> '{{time,value}}', e ->> 'time') AS DOUBLE))"
+    seconds = f"list_transform({work}, lambda e: TRY_CAST(coalesce(json_extract_string(e, '/time/value'), e ->> 'time') AS DOUBLE))"
     if name == "attempts":
         return f"CAST(list_sum({counts}) AS VARCHAR)"
     if name == "first_failed_at":

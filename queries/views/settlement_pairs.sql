@@ -9,7 +9,6 @@
 -- columns.direction          = { type = "INTEGER", help = "1 money came in, -1 it went back." }
 -- columns.provider_source_id = { type = "BIGINT", help = "File of the provider's row." }
 -- columns.provider_line_no   = { type = "BIGINT", help = "Its line." }
--- columns.order_id           = { type = "VARCHAR", help = "The ledger's order." }
 -- columns.ledger_rows        = { type = "INTEGER", help = "1, or 0 where the ledger row was counted in another pair of a split." }
 -- columns.provider_rows      = { type = "INTEGER", help = "1, or 0 where the provider's row was counted in another pair." }
 -- columns.ledger_amount      = { type = "DECIMAL(18,4)", help = "Amount of the ledger row, 0 where counted elsewhere: sums are right." }
@@ -20,9 +19,61 @@
 -- columns.created_at         = { type = "TIMESTAMP", help = "When the ledger booked it, UTC." }
 -- columns.settled_at         = { type = "TIMESTAMP", help = "When the provider settled it, UTC." }
 -- ///
-WITH references_known AS (
-  SELECT provider_ref
+WITH ledger_repeats AS (
+  SELECT coalesce(provider_ref, payment_id) AS reference, direction
+  FROM movements
+  WHERE coalesce(provider_ref, payment_id) IS NOT NULL
+  GROUP BY coalesce(provider_ref, payment_id), direction
+  HAVING count(*) > 1
+),
+provider_repeats AS (
+  SELECT provider_ref, direction
   FROM settled
+  WHERE provider_ref IS NOT NULL AND gross <> 0
+  GROUP BY provider_ref, direction
+  HAVING count(*) > 1
+),
+-- Nearly all: one row on either side bears the reference, and the amounts agree.
+plain AS (
+  SELECT
+    m.source_id AS l_source,
+    m.line_no AS l_line,
+    m.direction,
+    s.source_id AS p_source,
+    s.line_no AS p_line,
+    m.amount,
+    s.gross,
+    s.net,
+    m.currency AS l_currency,
+    coalesce(s.currency, m.currency) AS p_currency,
+    m.created_at,
+    s.settled_at
+  FROM movements AS m
+  JOIN settled AS s
+    ON s.provider_ref = coalesce(m.provider_ref, m.payment_id) AND s.direction = m.direction AND s.gross = m.amount
+  LEFT JOIN ledger_repeats AS a
+    ON a.reference = coalesce(m.provider_ref, m.payment_id) AND a.direction = m.direction
+  LEFT JOIN provider_repeats AS b ON b.provider_ref = s.provider_ref AND b.direction = s.direction
+  WHERE a.reference IS NULL AND b.provider_ref IS NULL
+),
+provider AS (
+  SELECT
+    s.source_id,
+    s.line_no,
+    s.direction,
+    s.provider_ref,
+    s.order_id,
+    s.gross,
+    s.net,
+    s.currency,
+    s.settled_at
+  FROM settled AS s
+  LEFT JOIN plain AS d ON d.p_source = s.source_id AND d.p_line = s.line_no
+  WHERE d.p_source IS NULL AND s.gross <> 0
+),
+references_known AS (
+  SELECT provider_ref
+  FROM provider
   WHERE provider_ref IS NOT NULL
   GROUP BY provider_ref
 ),
@@ -38,8 +89,10 @@ ledger AS (
     m.currency,
     m.created_at
   FROM movements AS m
+  LEFT JOIN plain AS d ON d.l_source = m.source_id AND d.l_line = m.line_no AND d.direction = m.direction
   LEFT JOIN references_known AS a ON a.provider_ref = m.provider_ref
   LEFT JOIN references_known AS b ON b.provider_ref = m.payment_id
+  WHERE d.l_source IS NULL
 ),
 -- The same reference and amount, row by row in time order.
 ledger_placed AS (
@@ -61,8 +114,8 @@ provider_placed AS (
     provider_ref,
     gross,
     row_number() OVER (PARTITION BY provider_ref, direction, gross ORDER BY settled_at, source_id, line_no) AS place
-  FROM settled
-  WHERE provider_ref IS NOT NULL AND gross <> 0
+  FROM provider
+  WHERE provider_ref IS NOT NULL
 ),
 same_reference AS (
   SELECT
@@ -101,9 +154,9 @@ provider_rest AS (
     row_number() OVER (PARTITION BY s.provider_ref, s.direction ORDER BY s.gross, s.source_id, s.line_no) AS place,
     count(*) OVER (PARTITION BY s.provider_ref, s.direction) AS members,
     sum(s.gross) OVER (PARTITION BY s.provider_ref, s.direction) AS total
-  FROM settled AS s
+  FROM provider AS s
   LEFT JOIN same_reference AS d ON d.p_source = s.source_id AND d.p_line = s.line_no
-  WHERE s.provider_ref IS NOT NULL AND s.gross <> 0 AND d.p_source IS NULL
+  WHERE s.provider_ref IS NOT NULL AND d.p_source IS NULL
 ),
 rest_of_reference AS (
   SELECT
@@ -129,9 +182,9 @@ by_reference AS (
 -- Rows that no reference ties: order number, direction and amount, nearest in time, never more than a week apart.
 provider_open AS (
   SELECT s.source_id, s.line_no, s.direction, s.order_id, s.gross, s.currency, s.settled_at
-  FROM settled AS s
+  FROM provider AS s
   LEFT JOIN by_reference AS d ON d.p_source = s.source_id AND d.p_line = s.line_no
-  WHERE s.order_id IS NOT NULL AND s.gross <> 0 AND d.p_source IS NULL
+  WHERE s.order_id IS NOT NULL AND d.p_source IS NULL
 ),
 orders_known AS (
   SELECT order_id
@@ -332,22 +385,39 @@ paired AS (
   FROM rest_of_order
 )
 SELECT
+  'reference' AS how,
+  l_source AS ledger_source_id,
+  l_line AS ledger_line_no,
+  direction,
+  p_source AS provider_source_id,
+  p_line AS provider_line_no,
+  1 AS ledger_rows,
+  1 AS provider_rows,
+  amount AS ledger_amount,
+  gross,
+  net,
+  l_currency AS ledger_currency,
+  p_currency AS provider_currency,
+  created_at,
+  settled_at
+FROM plain
+UNION ALL
+SELECT
   d.how,
-  d.l_source AS ledger_source_id,
-  d.l_line AS ledger_line_no,
+  d.l_source,
+  d.l_line,
   d.direction,
-  d.p_source AS provider_source_id,
-  d.p_line AS provider_line_no,
-  l.order_id,
-  d.l_rows AS ledger_rows,
-  d.p_rows AS provider_rows,
-  CASE WHEN d.l_rows = 1 THEN l.amount ELSE CAST(0 AS DECIMAL(18,4)) END AS ledger_amount,
-  CASE WHEN d.p_rows = 1 THEN s.gross ELSE CAST(0 AS DECIMAL(18,4)) END AS gross,
-  CASE WHEN d.p_rows = 1 THEN s.net ELSE CAST(0 AS DECIMAL(18,4)) END AS net,
-  l.currency AS ledger_currency,
-  coalesce(s.currency, l.currency) AS provider_currency,
+  d.p_source,
+  d.p_line,
+  d.l_rows,
+  d.p_rows,
+  CASE WHEN d.l_rows = 1 THEN l.amount ELSE CAST(0 AS DECIMAL(18,4)) END,
+  CASE WHEN d.p_rows = 1 THEN s.gross ELSE CAST(0 AS DECIMAL(18,4)) END,
+  CASE WHEN d.p_rows = 1 THEN s.net ELSE CAST(0 AS DECIMAL(18,4)) END,
+  l.currency,
+  coalesce(s.currency, l.currency),
   l.created_at,
   s.settled_at
 FROM paired AS d
 JOIN ledger AS l ON l.source_id = d.l_source AND l.line_no = d.l_line AND l.direction = d.direction
-JOIN settled AS s ON s.source_id = d.p_source AND s.line_no = d.p_line
+JOIN provider AS s ON s.source_id = d.p_source AND s.line_no = d.p_line

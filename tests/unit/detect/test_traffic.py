@@ -194,6 +194,7 @@ def test_the_finding_says_the_bounds_and_how_attempts_were_told(given: Any) -> N
     finding = find_traffic(measured(given, tripled()))
     assert (finding.severity, finding.title) == ("high", "The growth is retries, not users")
     assert finding.statement.startswith("requests x3.00 = users x1.00 x retries x3.00; 67% of the incident's")
-    assert finding.parameters == {"bin_us": 60_000_000, "basis": "attempt", "at_hop": ""}
+    # The shortest step of the ladder that cuts the log into at most 720 is 5 s.
+    assert finding.parameters == {"bin_us": 5_000_000, "basis": "attempt", "at_hop": ""}
     assert "100% of the requests carry an attempt number" in finding.why
     assert finding.confidence == 0.95
