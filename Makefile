@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test check bench docs clean
+.PHONY: demo test lint check bench clean
 
 demo: $(STAMP)
 	$(BIN)/forensics demo
@@ -12,12 +12,13 @@ demo: $(STAMP)
 test: $(STAMP)
 	$(BIN)/pytest
 
-check: $(STAMP)
+lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest
+
+check: lint test
 
 bench: $(STAMP)
 	$(BIN)/python -m tests.bench

@@ -11,13 +11,15 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from forensics import store
-from forensics.detect import duplicates, herd, keys, layers, policies, traffic
+from forensics.detect import conduct, dead_letters, duplicates, herd, keys, layers, policies, traffic
 from forensics.detect.attempts import measure_attempts
 from forensics.detect.causes import Explained, Setting, explain
 from forensics.detect.ledger import judge_rows
+from forensics.detect.letter_findings import find_letters
+from forensics.detect.violations import find_violations
 from forensics.errors import ForensicsError, UsageError
-from forensics.model import Examined, Finding, Herd, PaymentsSummary, Refused, Scan, Source
-from forensics.render import export, html
+from forensics.model import Conduct, Examined, Finding, Herd, PaymentsSummary, Refused, Scan, Source
+from forensics.render import export, html, replay
 from forensics.render.html import ReportMeta
 from forensics.runner import Result, Runner
 from forensics.sources.load import Loaded, load_files
@@ -27,8 +29,6 @@ from forensics.sources.urls import Url
 T = TypeVar("T")
 
 NOT_BUILT = {
-    "policy_violations": "retry conduct is not audited by this version",
-    "dead_letters": "dead letters are loaded, but not judged by this version",
     "settlement": "settlements are loaded, but not reconciled by this version",
 }
 
@@ -162,20 +162,23 @@ class _Scanner:
         layered = self._ask("layers", "requests", lambda: layers.measure_layers(self._runner))
         waves = self._ask("herd", "requests", self._herd)
         modes = self._ask("keys", "payments", lambda: keys.measure_keys(self._runner, rows), rests_on="duplicates")
+        audited = self._ask("policy_violations", "requests", self._conduct)
+        audit, violations = audited or (None, ())
+        letters = self._ask("dead_letters", "dead_letters", lambda: dead_letters.measure_letters(self._runner))
         for question, why in NOT_BUILT.items():
             self._examined.append(Examined(question, "not_examined", why))
         findings: list[Finding] = []
         if summary and explained:
             findings += duplicates.find_duplicates(summary, rows)
             findings += policies.find_policies(explained.policies, explained.match)
-        if flow:
-            findings.append(traffic.find_traffic(flow))
-        if layered:
-            findings.append(layers.find_layers(layered))
-        if waves:
-            findings.append(herd.find_herd(waves))
+        findings += [traffic.find_traffic(flow)] if flow else []
+        findings += [layers.find_layers(layered)] if layered else []
+        findings += [herd.find_herd(waves)] if waves else []
         if modes:
             findings += keys.find_keys(modes, rows)
+        findings += violations
+        if letters:
+            findings += find_letters(letters)
         return Scan(
             case_name=name,
             sources=self._sources,
@@ -194,6 +197,8 @@ class _Scanner:
             refund_confidence=self._options.refund_confidence,
             layers=layered,
             herd=waves,
+            conduct=audit,
+            dead_letters=letters,
         )
 
     def _ask(self, question: str, table: str, ask: Callable[[], T | str | None], rests_on: str = "") -> T | None:
@@ -241,6 +246,10 @@ class _Scanner:
     def _herd(self) -> Herd | str:
         return herd.measure_herd(self._runner, self._resolution("requests"))
 
+    def _conduct(self) -> tuple[Conduct, tuple[Finding, ...]] | str:
+        audit = conduct.measure_conduct(self._runner)
+        return audit if isinstance(audit, str) else (audit, find_violations(self._runner, audit))
+
     def _note_policies(self, explained: Explained | None) -> None:
         if explained is None:
             failed = self._has_failed("duplicates")
@@ -254,11 +263,11 @@ class _Scanner:
 
 
 def _missing(table: str) -> str:
-    return {"payments": "no payment table was given", "requests": "no access log was given"}[table]
+    return {"payments": "no payment table was given", "requests": "no access log was given", "dead_letters": "no dead letters were given"}[table]
 
 
 def write_reports(scan: Scan, folder: Path, meta: ReportMeta) -> Path:
-    """Write report.html, findings.json, duplicates.csv and refunds.csv; returns the path of the report.
+    """Write the report, findings.json and the CSV files (replay.csv where there are dead letters).
 
     Raises:
         UsageError: the folder cannot be written.
@@ -270,6 +279,8 @@ def write_reports(scan: Scan, folder: Path, meta: ReportMeta) -> Path:
         "refunds.csv": export.render_refunds(scan, refundable),
         "report.html": html.render_report(scan, meta),
     }
+    if scan.dead_letters:
+        texts["replay.csv"] = replay.render_replay(scan.dead_letters, scan.sources)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, text in texts.items():

@@ -474,6 +474,14 @@ class Conduct:
     """None when no answer with Retry-After was followed by another attempt."""
     rules: tuple[ConductRule, ...]
 
+    @property
+    def violations(self) -> Mapping[str, int]:
+        """How often each examined rule was broken; a rule that was not examined is left out, which is not 0."""
+        counts = {rule.name: rule.broken for rule in self.rules if rule.broken is not None}
+        if self.retry_after_honoured is not None:
+            counts["retry_after_honoured"] = self.retry_after_honoured
+        return counts
+
 
 @dataclass(frozen=True, slots=True)
 class DeadLetter:
@@ -593,6 +601,10 @@ class Scan:
     layers: Layers | None = None
     """None when not examined."""
     herd: Herd | None = None
+    """None when not examined."""
+    conduct: Conduct | None = None
+    """None when not examined."""
+    dead_letters: DeadLetters | None = None
     """None when not examined."""
 
     @property

@@ -81,7 +81,7 @@ def _tries(runner: Runner, chain: _Chain) -> dict[str, tuple[Tries | None, str]]
         between = measure_tries(_counts(runner, chain.tied_by, outer, inner)) if inner is not None else None
         listed = inside.get(outer)
         if between and not (listed and listed.number > between.number):
-            found[outer] = between, f"requests at {inner} for each at {outer}"
+            found[outer] = between, f"requests at {_name(inner)} for each at {_name(outer)}"
         elif listed:
             found[outer] = listed, "the tries that its own log lists in one line"
         elif inner is None:
@@ -145,15 +145,15 @@ def _hop(hop: str, record: Mapping[str, Any], found: Tries | None, told_by: str,
 
 def _notes(hops: Hops, chain: _Chain, records: Sequence[LayerHop]) -> tuple[str, ...]:
     notes = [
-        f"{1 - share:.0%} of the lines of {hop} bear no {chain.words} and are left out"
+        f"{1 - share:.0%} of the lines of {_name(hop)} bear no {chain.words} and are left out"
         for hop in chain.hops
         if (share := hops[hop][chain.covered] / hops[hop]["requests"]) < _WELL_COVERED
     ]
     for hop in chain.apart:
         bears = hops[hop][chain.covered] >= _COVERED * hops[hop]["requests"]
         why = "shares too few calls with the others" if bears else f"bears no {chain.words}"
-        notes.append(f"{hop or 'a log without a hop'} {why} and is not in the chain")
-    notes += [f"{h.hop}: no call failed throughout, so it may try more often" for h in records if h.at_least]
+        notes.append(f"{_name(hop)} {why} and is not in the chain")
+    notes += [f"{_name(h.hop)}: no call failed throughout, so it may try more often" for h in records if h.at_least]
     notes.append("a hop whose log is missing multiplies unseen: its tries count as those of the hop before it")
     return tuple(notes)
 
@@ -176,12 +176,16 @@ def _sure(found: Tries) -> float:
     return 0.97 if found.calls >= 20 and found.share >= 0.8 else 0.85 if found.share >= 0.5 else 0.7
 
 
+def _name(hop: str) -> str:
+    return hop or "the log without a name"
+
+
 def remaining_words(layers: Layers) -> str:
     """The load that would have remained: 'with retries at gateway only: 64 -> 4'; empty without a product."""
     retrying = [h for h in layers.hops if h.attempts_per_request is not None and h.attempts_per_request > 1]
     if len(retrying) < 2:
         return ""
-    return f"with retries at {retrying[0].hop} only: {layers.product:g} -> {retrying[0].attempts_per_request:g}"
+    return f"with retries at {_name(retrying[0].hop)} only: {layers.product:g} -> {retrying[0].attempts_per_request:g}"
 
 
 def find_layers(layers: Layers) -> Finding:
@@ -189,7 +193,7 @@ def find_layers(layers: Layers) -> Finding:
     known = [h for h in layers.hops if h.attempts_per_request is not None]
     product = layers.product
     most = "at least " if any(h.at_least for h in known) else ""
-    each = ", ".join(f"{h.hop} {'at least ' if h.at_least else ''}{h.attempts_per_request:g}" for h in known)
+    each = ", ".join(f"{_name(h.hop)} {'at least ' if h.at_least else ''}{h.attempts_per_request:g}" for h in known)
     remaining = remaining_words(layers)
     outer, inner = layers.hops[0].hop, layers.hops[-1].hop
     return Finding(
@@ -198,10 +202,10 @@ def find_layers(layers: Layers) -> Finding:
         title="Retries multiply through the hops" if remaining else "Retries do not multiply through the hops",
         severity="note" if not remaining else "high" if product >= 8 else "medium",
         confidence=layers.confidence,
-        statement=f"When all fails, one request at {outer} becomes {most}{product:g} tries at {inner} (tries of one "
-        f"request: {each}){'; ' + remaining if remaining else ''}.",
+        statement=f"When all fails, one request at {_name(outer)} becomes {most}{product:g} tries at {_name(inner)} "
+        f"(tries of one request: {each}){'; ' + remaining if remaining else ''}.",
         why=(
-            *(f"{h.hop}: read from {h.told_by}; {h.failed_calls:,} calls failed throughout" for h in known),
+            *(f"{_name(h.hop)}: read from {h.told_by}; {h.failed_calls:,} calls failed throughout" for h in known),
             f"counted from end to end: {layers.seen_product:g}"
             if layers.seen_product is not None
             else "no call failed from end to end, so the product could not be counted whole",
@@ -232,4 +236,6 @@ def _next_steps(layers: Layers) -> tuple[str, ...]:
     if first is None:
         return ()
     less = f"{layers.product:g} -> {first.product_without:g}"
-    return (f"switch off retries at {first.hop} first ({less}), then behind the edge: {remaining_words(layers)}",)
+    return (
+        f"switch off retries at {_name(first.hop)} first ({less}), then behind the edge: {remaining_words(layers)}",
+    )

@@ -16,6 +16,7 @@ from typing import Any
 
 from forensics.amounts import plain, plain_by_currency
 from forensics.model import CohortPolicy, Finding, RepeatRow, Scan, Source
+from forensics.render.conduct import plain_conduct, plain_letters, plain_violations
 from forensics.render.hops import plain_herd, plain_layers
 
 SCHEMA = "forensics/1"
@@ -57,9 +58,10 @@ def render_findings(scan: Scan, version: str) -> str:
         "traffic": _traffic(scan),
         "layers": plain_layers(scan.layers),
         "herd": plain_herd(scan.herd),
-        "policy_violations": None,
+        "policy_violations": plain_violations(scan.conduct),
+        "conduct": plain_conduct(scan.conduct),
         "keys": dict(scan.keys) if scan.keys is not None else None,
-        "dead_letters": None,
+        "dead_letters": plain_letters(scan.dead_letters),
         "settlement": None,
         "findings": [_finding(f) for f in scan.findings],
     }

@@ -9,6 +9,7 @@ from pathlib import Path
 from forensics.amounts import money_words
 from forensics.analysis.words import policy_words, seconds
 from forensics.model import CatalogueEntry, MatchResult, RankedPolicy, Scan, Source
+from forensics.render.conduct import render_conduct, render_letters
 
 _BAR = 40
 
@@ -24,6 +25,7 @@ def render_summary(scan: Scan, report: Path | None) -> str:
         ("traffic", _traffic(scan)),
         *_retries(scan),
         ("keys", _keys(scan)),
+        *_conduct(scan),
         ("sure", _sure(scan)),
         ("not asked", _not_asked(scan)),
     ]
@@ -33,6 +35,13 @@ def render_summary(scan: Scan, report: Path | None) -> str:
     if report:
         lines.append(("report", str(report)))
     return "\n".join(f"{label:<10} {text}" for label, text in lines)
+
+
+def _conduct(scan: Scan) -> list[tuple[str, str]]:
+    """Broken rules of retrying and dead letters, where there is something to say."""
+    broken = render_conduct(scan.conduct) if scan.conduct else ""
+    letters = render_letters(scan.dead_letters) if scan.dead_letters else ""
+    return [line for line in (("conduct", broken), ("letters", letters)) if line[1]]
 
 
 def _plural(n: int, one: str, many: str | None = None) -> str:

@@ -158,13 +158,15 @@ def _time(text: str) -> str:
 
 
 def _x_death(name: str, header: str) -> str:
-    """From RabbitMQ's x-death: tries, first time or last time of its work queue (the oldest entry, at the end).
+    """From RabbitMQ's x-death: tries, first time or last time of its work queue (where it died first).
 
     Entries of wait queues are waits, not tries. A time stands for the first death of its entry, so the last one is
     known only where every entry counts one.
     """
     entries = f"TRY_CAST({header} AS JSON[])"
-    work = f"list_filter({entries}, lambda e: e ->> 'queue' = ({entries}[-1] ->> 'queue'))"
+    first = "json_extract_string(object, ['/headers/x-first-death-queue', '/properties/headers/x-first-death-queue'])"
+    queue = f"coalesce(({first})[1], ({first})[2], {entries}[-1] ->> 'queue')"
+    work = f"list_filter({entries}, lambda e: e ->> 'queue' = {queue})"
     counts = f"list_transform({work}, lambda e: TRY_CAST(e ->> 'count' AS BIGINT))"
     seconds = f"list_transform({work}, lambda e: TRY_CAST(coalesce(json_extract_string(e, '/time/value'), e ->> 'time') AS DOUBLE))"
     if name == "attempts":

@@ -17,6 +17,7 @@ from forensics import schema, store
 from forensics.errors import EvidenceError, ForensicsError, UnrecognisedError, UsageError
 from forensics.model import Refused, Source
 from forensics.sources import columns, databases, logs, register, tables, zones
+from forensics.sources.align import align_settlements
 from forensics.sources.clock import join_clock
 from forensics.sources.evidence import Evidence
 from forensics.sources.logs.catalogue import LogFormat
@@ -91,7 +92,7 @@ def load_files(
                 raise
             except ForensicsError as exc:
                 refused.append(Refused(str(plan.evidence.path), exc.message, exc.hint))
-    return Loaded(tuple(loaded), tuple(already), tuple(refused))
+    return Loaded(align_settlements(connection, loaded), tuple(already), tuple(refused))
 
 
 def _plan(evidence: Evidence, options: Options) -> _Plan:

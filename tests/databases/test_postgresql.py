@@ -294,6 +294,21 @@ def test_a_connection_lost_in_the_middle_leaves_the_case_as_it_was(desk: Desk) -
     assert desk.source(tables=("payments",)).rows_loaded == 100_000
 
 
+def test_interrupting_leaves_no_query_behind(desk: Desk) -> None:
+    def interrupt(told: str) -> None:
+        if "so far" in told:
+            raise KeyboardInterrupt
+
+    query = "SELECT a.order_id, a.amount FROM payments AS a CROSS JOIN payments AS b"  # without end
+    with pytest.raises(KeyboardInterrupt):
+        load_files(desk.connection, [desk.url], Options(query=query), interrupt)
+    assert (
+        desk.server.run("postgres", "SELECT 1 FROM pg_stat_activity WHERE query LIKE 'COPY%' AND state = 'active'")
+        == []
+    )
+    assert desk.source(tables=("payments",)).rows_loaded == 100_000
+
+
 def test_the_library_that_is_missing_is_named(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "psycopg", None)
     refused = desk.refusal(tables=("payments",))

@@ -108,9 +108,8 @@ def prepare(
         described = driver.describe(select)
         since = _since(connection, described, url, options)
         progress(f"reading {url}")
-        rows = spool.spool(
-            connection, driver.records(select, since), described, workdir, lambda n: _tell(progress, url, n)
-        )
+        with closing(driver.records(select, since)) as records:
+            rows = spool.spool(connection, records, described, workdir, lambda n: _tell(progress, url, n))
         kinds = driver.kinds()
     if not rows:
         after = f" since {options.since}" if since else ""

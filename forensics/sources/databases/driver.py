@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from difflib import get_close_matches
@@ -57,7 +57,7 @@ class Driver(Protocol):
     def describe(self, select: str) -> tuple[Column, ...]:
         """The columns of a SELECT, without reading its rows."""
 
-    def records(self, select: str, since: Since | None) -> Iterator[bytes]:
+    def records(self, select: str, since: Since | None) -> Generator[bytes, None, None]:
         """The rows as CSV records: every cell quoted, NULL as nothing at all; pieces may hold part of a record.
 
         Kinds that only the rows tell (SQLite) are in `kinds` once the last is read.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import ssl
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any, cast
 
@@ -119,7 +119,7 @@ class MySQL:
                 self._fields = list(cursor._result.fields)
         return tuple(Column(f.name, _KINDS.get(f.type_code, "text")) for f in self._fields)
 
-    def records(self, select: str, since: Since | None) -> Iterator[bytes]:
+    def records(self, select: str, since: Since | None) -> Generator[bytes, None, None]:
         """Cells as the server prints them, binary ones in hexadecimal."""
         arguments = None
         if since is not None:

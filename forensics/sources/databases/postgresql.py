@@ -7,7 +7,7 @@ https://www.postgresql.org/docs/current/sql-copy.html, .../functions-admin.html 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, cast
 
@@ -108,7 +108,7 @@ class PostgreSQL:
             )
         return tuple(Column(c.name, _KINDS.get(c.type_code, "text")) for c in cursor.description or ())
 
-    def records(self, select: str, since: Since | None) -> Iterator[bytes]:
+    def records(self, select: str, since: Since | None) -> Generator[bytes, None, None]:
         """The server's own CSV."""
         if since is not None:
             condition, value = self._condition(since)

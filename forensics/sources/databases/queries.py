@@ -51,6 +51,8 @@ def check_query(text: str, engine: Engine) -> str:
     for piece in _pieces(engine).finditer(query):
         word, mark = (piece["word"] or "").upper(), piece["mark"]
         first = first or word
+        if first and first not in ("SELECT", "WITH"):
+            raise UsageError(f"--query begins with {first}; expected SELECT or WITH", _HOW)
         if word in _WRITES:
             raise UsageError(
                 f"--query holds {word}; expected one SELECT that only reads",
@@ -59,8 +61,8 @@ def check_query(text: str, engine: Engine) -> str:
         if mark:
             depth += {"(": 1, ")": -1}.get(mark, 0)
             _check_mark(mark, depth, query[piece.start() : piece.start() + 2])
-    if first not in ("SELECT", "WITH"):
-        raise UsageError(f"--query begins with {first or 'nothing'}; expected SELECT or WITH", _HOW)
+    if not first:
+        raise UsageError("--query holds no SELECT", _HOW)
     if depth:
         raise UsageError("--query opens a bracket that it does not close", _HOW)
     return query

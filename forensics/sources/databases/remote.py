@@ -43,12 +43,15 @@ def copy_blob(connection: duckdb.DuckDBPyConnection, url: Url, address: str, wor
     """
     try:
         row = connection.execute(
-            "SELECT content FROM read_blob($address) WHERE size <= $most", {"address": address, "most": _MOST_BYTES}
+            "SELECT CASE WHEN size <= $most THEN content END FROM read_blob($address)",
+            {"address": address, "most": _MOST_BYTES},
         ).fetchone()
     except duckdb.Error as exc:
         # DuckDB repeats the address, which may be signed; what kind of error it was says enough
         raise EvidenceError(f"{url}: the file cannot be fetched ({type(exc).__name__})", "check the address") from None
     if row is None:
+        raise EvidenceError(f"{url}: there is no such file", "check the address")
+    if row[0] is None:
         raise EvidenceError(f"{url}: the file is larger than 2 GiB", "fetch it yourself and give its path")
     folder = workdir / "fetched"
     folder.mkdir(exist_ok=True)

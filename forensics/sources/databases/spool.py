@@ -63,12 +63,13 @@ def _write_batch(write: Callable[[bytes], int], records: Iterator[bytes]) -> boo
 
     A record ends with a line end outside quotes, that is, where the number of quotes so far is even.
     """
-    rows, size, quotes = 0, 0, 0
+    rows, size, quotes, begun = 0, 0, 0, b""
     for piece in records:
-        size += write(_clean(piece))
         quotes += piece.count(b'"')
+        begun = begun + piece if begun else piece
         if quotes % 2 == 0 and piece.endswith(b"\n"):
-            rows += 1
+            size += write(_clean(begun))
+            rows, begun = rows + 1, b""
             if rows >= BATCH_ROWS or size >= _BATCH_BYTES:
                 return True
     return False

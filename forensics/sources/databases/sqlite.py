@@ -8,7 +8,7 @@ rows.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote as percent
@@ -71,7 +71,7 @@ class SQLite:
             described = self._connection.execute(f"SELECT * FROM ({select}\n) LIMIT 0").description
         return tuple(Column(d[0], "text") for d in described)
 
-    def records(self, select: str, since: Since | None) -> Iterator[bytes]:
+    def records(self, select: str, since: Since | None) -> Generator[bytes, None, None]:
         """Cells as text, numbers in their shortest exact form."""
         arguments: dict[str, object] = {}
         if since is not None:
