@@ -81,7 +81,7 @@ def _tries(runner: Runner, chain: _Chain) -> dict[str, tuple[Tries | None, str]]
         between = measure_tries(_counts(runner, chain.tied_by, outer, inner)) if inner is not None else None
         listed = inside.get(outer)
         if between and not (listed and listed.number > between.number):
-            found[outer] = between, f"requests at {_name(inner)} for each at {_name(outer)}"
+            found[outer] = between, f"requests at {_name(inner or '')} for each at {_name(outer)}"
         elif listed:
             found[outer] = listed, "the tries that its own log lists in one line"
         elif inner is None:

@@ -101,7 +101,7 @@ def business_key_sql(text: str) -> str:
     """
     plain = f"replace({text}, '\\\"', '\"')"
     found = (
-        f"nullif(regexp_extract({plain}, '\"{name}\"(?:\\s*:\\s*|;s:\\d+:)(?:\"([^\"]+)\"|(-?\\w+)\\s*[,}}\\]])', {n}), '')"
+        f'nullif(regexp_extract({plain}, \'"{name}"(?:\\s*:\\s*|;s:\\d+:)(?:"([^"]+)"|(-?\\w+)\\s*[,}}\\]])\', {n}), \'\')'
         for name in _KEY_NAMES
         for n in (1, 2)
     )
@@ -152,8 +152,7 @@ def _time(text: str) -> str:
     unit = f"CASE WHEN {number} < 1e11 THEN 1e6 WHEN {number} < 1e14 THEN 1e3 WHEN {number} < 1e17 THEN 1 ELSE 1e-3 END"
     moment = f"make_timestamp(CAST(round({number} * ({unit})) AS BIGINT))"
     return (
-        f"CASE WHEN {number} IS NULL THEN {text} WHEN {number} > 0 "
-        f"THEN strftime({moment}, '%Y-%m-%dT%H:%M:%S.%fZ') END"
+        f"CASE WHEN {number} IS NULL THEN {text} WHEN {number} > 0 THEN strftime({moment}, '%Y-%m-%dT%H:%M:%S.%fZ') END"
     )
 
 

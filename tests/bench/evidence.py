@@ -1,7 +1,13 @@
-"""Make large evidence, the same on every machine: a payment table and an access log with planted repeats."""
+"""Make large evidence, the same on every machine: a payment table and an access log with planted repeats.
+
+    python -m tests.bench.evidence ROWS FILE...
+
+A file that ends in .log becomes an access log, one in .parquet or .csv a payment table.
+"""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import duckdb
@@ -59,3 +65,8 @@ def make_payments(path: Path, rows: int) -> None:
 def make_log(path: Path, rows: int) -> None:
     """An nginx access log (combined, then request time, attempt, request id) of that many lines."""
     duckdb.connect().execute(LOG_SQL.format(rows=rows, path=path))
+
+
+if __name__ == "__main__":
+    for name in sys.argv[2:]:
+        (make_log if name.endswith(".log") else make_payments)(Path(name), int(sys.argv[1]))
