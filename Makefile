@@ -9,7 +9,7 @@ STAMP := $(VENV)/.installed
 demo: $(STAMP)
 	$(BIN)/forensics demo
 
-# The tests of databases run servers of their own; their programs: apt-get install postgresql mariadb-server-core
+# The tests of databases run servers of their own; their programs: apt-get install postgresql mariadb-server-core mariadb-client-core
 test: $(STAMP)
 	$(BIN)/pytest
 

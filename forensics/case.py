@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -162,9 +162,6 @@ class _Scanner:
         layered = self._ask("layers", "requests", lambda: layers.measure_layers(self._runner))
         waves = self._ask("herd", "requests", self._herd)
         modes = self._ask("keys", "payments", lambda: keys.measure_keys(self._runner, rows), rests_on="duplicates")
-        audited = self._ask("policy_violations", "requests", self._conduct)
-        audit, violations = audited or (None, ())
-        letters = self._ask("dead_letters", "dead_letters", lambda: dead_letters.measure_letters(self._runner))
         for question, why in NOT_BUILT.items():
             self._examined.append(Examined(question, "not_examined", why))
         findings: list[Finding] = []
@@ -176,10 +173,7 @@ class _Scanner:
         findings += [herd.find_herd(waves)] if waves else []
         if modes:
             findings += keys.find_keys(modes, rows)
-        findings += violations
-        if letters:
-            findings += find_letters(letters)
-        return Scan(
+        scan = Scan(
             case_name=name,
             sources=self._sources,
             refused=refused,
@@ -197,8 +191,21 @@ class _Scanner:
             refund_confidence=self._options.refund_confidence,
             layers=layered,
             herd=waves,
+        )
+        return self._with_conduct(scan)
+
+    def _with_conduct(self, scan: Scan) -> Scan:
+        """The scan with retry conduct and dead letters."""
+        audited = self._ask("policy_violations", "requests", self._conduct)
+        audit, violations = audited or (None, ())
+        letters = self._ask("dead_letters", "dead_letters", lambda: dead_letters.measure_letters(self._runner))
+        found = find_letters(letters) if letters else ()
+        return replace(
+            scan,
             conduct=audit,
             dead_letters=letters,
+            findings=(*scan.findings, *violations, *found),
+            examined=tuple(self._examined),
         )
 
     def _ask(self, question: str, table: str, ask: Callable[[], T | str | None], rests_on: str = "") -> T | None:
@@ -263,7 +270,11 @@ class _Scanner:
 
 
 def _missing(table: str) -> str:
-    return {"payments": "no payment table was given", "requests": "no access log was given", "dead_letters": "no dead letters were given"}[table]
+    return {
+        "payments": "no payment table was given",
+        "requests": "no access log was given",
+        "dead_letters": "no dead letters were given",
+    }[table]
 
 
 def write_reports(scan: Scan, folder: Path, meta: ReportMeta) -> Path:

@@ -576,6 +576,39 @@ SEVERITIES = ("note", "low", "medium", "high")
 
 
 @dataclass(frozen=True, slots=True)
+class Settlement:
+    """The ledger against the provider's settlement. Every sum names every currency that either side names.
+
+    difference = explained_by_duplicates + fees + cutoff + other, exactly, in each currency.
+    """
+
+    ledger_total: Amounts
+    """Effects less what was given back, each payment once (rows recorded twice count once)."""
+    provider_total: Amounts
+    """What the provider paid: net of its fees and of what it gave back."""
+    difference: Amounts
+    """ledger_total less provider_total."""
+    explained_by_duplicates: Amounts
+    """Duplicates that the provider did not settle, less duplicates that only the provider has."""
+    fees: Amounts
+    """Gross less net over all rows of the settlement."""
+    cutoff: Amounts
+    """Booked outside the time that the settlement covers, less settled outside the time that the ledger covers."""
+    other: Amounts
+    """Missing on either side, and amounts that differ."""
+    counts: Mapping[str, int]
+    """Rows of each class, see forensics.detect.settlement."""
+    cut: str | None
+    """When payouts close, '23:30 Asia/Seoul'; None when it does not show."""
+    covered_from: datetime | None
+    """Movements booked from then on must stand in the settlement."""
+    covered_to: datetime | None
+    """Movements booked until then must stand in the settlement."""
+    beside_share: float | None
+    """Of the pairs, those settled within an hour of the usual time after booking; None when no pair has both times."""
+
+
+@dataclass(frozen=True, slots=True)
 class Scan:
     """Everything one scan of a case found: the reports are views of this."""
 
@@ -605,6 +638,8 @@ class Scan:
     conduct: Conduct | None = None
     """None when not examined."""
     dead_letters: DeadLetters | None = None
+    """None when not examined."""
+    settlement: Settlement | None = None
     """None when not examined."""
 
     @property

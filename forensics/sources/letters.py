@@ -100,8 +100,9 @@ def business_key_sql(text: str) -> str:
         text: SQL of the message as text; JSON in JSON text and PHP's `s:7:"orderId";s:3:"A-1"` are read as well.
     """
     plain = f"replace({text}, '\\\"', '\"')"
+    after = r"(?:\s*:\s*|;s:\d+:)(?:\"([^\"]+)\"|(-?\w+)\s*[,}\]])"
     found = (
-        f'nullif(regexp_extract({plain}, \'"{name}"(?:\\s*:\\s*|;s:\\d+:)(?:"([^"]+)"|(-?\\w+)\\s*[,}}\\]])\', {n}), \'\')'
+        f"nullif(regexp_extract({plain}, '\"{name}\"{after}', {n}), '')"  # a text, or a number
         for name in _KEY_NAMES
         for n in (1, 2)
     )
@@ -167,7 +168,8 @@ def _x_death(name: str, header: str) -> str:
     queue = f"coalesce(({first})[1], ({first})[2], {entries}[-1] ->> 'queue')"
     work = f"list_filter({entries}, lambda e: e ->> 'queue' = {queue})"
     counts = f"list_transform({work}, lambda e: TRY_CAST(e ->> 'count' AS BIGINT))"
-    seconds = f"list_transform({work}, lambda e: TRY_CAST(coalesce(json_extract_string(e, '/time/value'), e ->> 'time') AS DOUBLE))"
+    time = "coalesce(json_extract_string(e, '/time/value'), e ->> 'time')"
+    seconds = f"list_transform({work}, lambda e: TRY_CAST({time} AS DOUBLE))"
     if name == "attempts":
         return f"CAST(list_sum({counts}) AS VARCHAR)"
     if name == "first_failed_at":

@@ -153,4 +153,4 @@ numbered AS (
 SELECT rule, broken_no, caller, method, route, waited_us, source_id, line_no
 FROM numbered
 WHERE broken_no <= $most_rows
-ORDER BY rule, broken_no
+ORDER BY rule, broken_no, source_id, line_no

@@ -88,4 +88,4 @@ FROM opened AS o
 JOIN failures AS f ON f.caller = o.caller AND f.stretch_no = o.stretch_no
 GROUP BY o.caller, o.stretch_no, o.source_id, o.line_no
 HAVING count(*) > $breaker_failures
-ORDER BY o.caller, o.stretch_no
+ORDER BY o.caller, o.stretch_no, o.source_id, o.line_no

@@ -1,6 +1,6 @@
 """Servers of the tests' own: made in a temporary folder, on a free port, and gone at the end.
 
-Only the programs are needed: `apt-get install postgresql mariadb-server-core`. Where they are missing, the tests fail
+Only the programs are needed: `apt-get install postgresql mariadb-server-core mariadb-client-core`. Where they are missing, the tests fail
 and say so. A server refuses to run as root, so root runs it as the user that the package made.
 """
 
@@ -75,7 +75,7 @@ def _find(program: str, *folders: str) -> str:
     if found is None:
         pytest.fail(
             f"these tests run a database server of their own, and {program} is not installed: "
-            "apt-get install postgresql mariadb-server-core",
+            "apt-get install postgresql mariadb-server-core mariadb-client-core",
             pytrace=False,
         )
     return found

@@ -1,0 +1,79 @@
+"""Retry conduct and dead letters, as findings.json holds them and as the terminal says them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from forensics.model import Conduct, DeadLetters
+from forensics.render import words
+
+_VERDICTS = {"safe": "safe_to_replay", "unsafe": "unsafe_to_replay", "fix_first": "fix_first", "unknown": "unknown"}
+
+
+def plain_violations(found: Conduct | None) -> dict[str, int] | None:
+    """`policy_violations` of findings.json: how often each examined rule was broken; None when not examined.
+
+    A rule that was not examined is left out: `conduct` says why. `after_breaker_should_open` is another name of
+    `no_breaker_requests`.
+    """
+    if found is None:
+        return None
+    counts = dict(found.violations)
+    if "no_breaker_requests" in counts:
+        counts["after_breaker_should_open"] = counts["no_breaker_requests"]
+    return {**counts, "breaker_failures": found.breaker_failures, "clients": found.callers}
+
+
+def plain_conduct(found: Conduct | None) -> dict[str, Any] | None:
+    """`conduct` of findings.json: every rule, kept and unexamined ones among them; None when not examined."""
+    if found is None:
+        return None
+    return {
+        "scope": found.scope,
+        "basis": found.basis,
+        "requests": found.requests,
+        "rules": [
+            {
+                "rule": r.name,
+                "title": r.title,
+                "status": r.status,
+                "broken": r.broken,
+                "chances": r.chances,
+                "why": r.why,
+                "callers": [{"caller": caller, "broken": n} for caller, n in r.callers],
+            }
+            for r in found.rules
+        ],
+    }
+
+
+def plain_letters(found: DeadLetters | None) -> dict[str, Any] | None:
+    """`dead_letters` of findings.json; None when not examined."""
+    if found is None:
+        return None
+    return {
+        "records": len(found.letters),
+        **{f"missing_{name}": n for name, n in found.missing.items()},
+        **{name: found.count(verdict) for verdict, name in _VERDICTS.items()},
+        "over_cap": found.over_cap,
+        "cap": found.cap,
+        "first_at": words.stamp(found.first_at) if found.first_at else None,
+        "last_at": words.stamp(found.last_at) if found.last_at else None,
+        "median_age_s": found.median_age_s,
+        "repeated_messages": found.repeated_messages,
+        "families": dict(found.families),
+        "reasons": [{"family": family, "reason": reason, "letters": n} for family, reason, n in found.reasons],
+        "batches": list(found.batches),
+    }
+
+
+def render_conduct(found: Conduct) -> str:
+    """One line for the terminal; empty when every examined rule is kept."""
+    broken = [f"{r.name} {r.broken:,}" for r in found.rules if r.status == "violated"]
+    return f"{', '.join(broken)} of {found.requests:,} requests" if broken else ""
+
+
+def render_letters(found: DeadLetters) -> str:
+    """One line for the terminal."""
+    counts = [f"{found.count(v):,} {name.replace('_', ' ')}" for v, name in _VERDICTS.items() if found.count(v)]
+    return f"{len(found.letters):,}: {', '.join(counts)} (replay.csv)"
