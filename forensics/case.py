@@ -16,9 +16,11 @@ from forensics.detect.attempts import measure_attempts
 from forensics.detect.causes import Explained, Setting, explain
 from forensics.detect.ledger import judge_rows
 from forensics.detect.letter_findings import find_letters
+from forensics.detect.settlement import Reconciled, measure_settlement
+from forensics.detect.settlement_finding import find_settlement
 from forensics.detect.violations import find_violations
 from forensics.errors import ForensicsError, UsageError
-from forensics.model import Conduct, Examined, Finding, Herd, PaymentsSummary, Refused, Scan, Source
+from forensics.model import Conduct, Examined, Finding, Herd, PaymentsSummary, Refused, RepeatRow, Scan, Source
 from forensics.render import export, html, replay
 from forensics.render.html import ReportMeta
 from forensics.runner import Result, Runner
@@ -27,10 +29,6 @@ from forensics.sources.options import Options
 from forensics.sources.urls import Url
 
 T = TypeVar("T")
-
-NOT_BUILT = {
-    "settlement": "settlements are loaded, but not reconciled by this version",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,8 +160,6 @@ class _Scanner:
         layered = self._ask("layers", "requests", lambda: layers.measure_layers(self._runner))
         waves = self._ask("herd", "requests", self._herd)
         modes = self._ask("keys", "payments", lambda: keys.measure_keys(self._runner, rows), rests_on="duplicates")
-        for question, why in NOT_BUILT.items():
-            self._examined.append(Examined(question, "not_examined", why))
         findings: list[Finding] = []
         if summary and explained:
             findings += duplicates.find_duplicates(summary, rows)
@@ -192,19 +188,31 @@ class _Scanner:
             layers=layered,
             herd=waves,
         )
-        return self._with_conduct(scan)
+        return self._with_settlement(self._with_conduct(scan))
 
     def _with_conduct(self, scan: Scan) -> Scan:
         """The scan with retry conduct and dead letters."""
         audited = self._ask("policy_violations", "requests", self._conduct)
         audit, violations = audited or (None, ())
+        swallowed = self._ask("swallowed_orders", "payments", lambda: keys.find_swallowed(self._runner)) or ()
         letters = self._ask("dead_letters", "dead_letters", lambda: dead_letters.measure_letters(self._runner))
         found = find_letters(letters) if letters else ()
         return replace(
             scan,
             conduct=audit,
             dead_letters=letters,
-            findings=(*scan.findings, *violations, *found),
+            findings=(*scan.findings, *swallowed, *violations, *found),
+            examined=tuple(self._examined),
+        )
+
+    def _with_settlement(self, scan: Scan) -> Scan:
+        """The scan with the ledger reconciled against the provider's settlement."""
+        found = self._ask("settlement", "settlements", lambda: self._settlement(scan.rows), rests_on="duplicates")
+        findings = (*scan.findings, find_settlement(found)) if found else scan.findings
+        return replace(
+            scan,
+            settlement=found.settlement if found else None,
+            findings=findings,
             examined=tuple(self._examined),
         )
 
@@ -257,6 +265,12 @@ class _Scanner:
         audit = conduct.measure_conduct(self._runner)
         return audit if isinstance(audit, str) else (audit, find_violations(self._runner, audit))
 
+    def _settlement(self, rows: Sequence[RepeatRow]) -> Reconciled | str | None:
+        if not any(s.kind == "payments" for s in self._sources):
+            return _missing("payments")
+        zones = [s.zone for kind in ("settlements", "payments") for s in self._sources if s.kind == kind and s.zone]
+        return measure_settlement(self._runner, rows, tuple(dict.fromkeys([*zones, "UTC"])))
+
     def _note_policies(self, explained: Explained | None) -> None:
         if explained is None:
             failed = self._has_failed("duplicates")
@@ -274,6 +288,7 @@ def _missing(table: str) -> str:
         "payments": "no payment table was given",
         "requests": "no access log was given",
         "dead_letters": "no dead letters were given",
+        "settlements": "no settlement was given",
     }[table]
 
 

@@ -201,7 +201,7 @@ SETTLEMENTS = Table(
         Column("net", MONEY, "Gross less fee."),
         Column("currency", "VARCHAR", "ISO 4217 code."),
         Column("kind", "VARCHAR", "In the source's word: approve, cancel, ..."),
-        Column("movement", "VARCHAR", "payment | refund | fee | payout: what the row is, by its kind, else by its sign."),
+        Column("movement", "VARCHAR", "payment | refund | fee | payout: by its kind, else by its sign."),
         Column("settled_at", "TIMESTAMP", "When the movement was settled, UTC."),
         Column("payout", "VARCHAR", "Payout or settlement day it belongs to."),
     ),

@@ -13,7 +13,9 @@ UNKNOWN = "unknown"
 _STATUS = re.compile(
     r"(?:^\W*|\b(?:http(?:/\d(?:\.\d)?)?|status(?: ?code)?|code|error|response)\W{0,3})([1-5]\d\d)\b", re.I
 )
-_NUMBERS = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}|\b\d[\d.,:-]*|\b[0-9a-f]{12,}\b", re.I)
+_VARYING = re.compile(
+    r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{4,}\b|\b(?=[a-f]*\d)[0-9a-f]{12,}\b|\b\d+(?:[.,:/-]\d+)*", re.IGNORECASE
+)
 _LONGEST = 100
 
 
@@ -70,7 +72,7 @@ def kind_of_reason(reason: str | None) -> str:
     """
     if not reason or not reason.strip():
         return ""
-    line = re.sub(r"(?<![A-Za-z])\d{4,}", "#", reason.strip().splitlines()[0])
+    line = reason.strip().splitlines()[0]
     status = _STATUS.search(line)
-    kept = status.span(1) if status else (0, 0)
-    return _NUMBERS.sub(lambda m: m.group() if m.span() == kept else "#", line)[:_LONGEST]
+    kept = status.span(1) if status else None
+    return _VARYING.sub(lambda m: m.group() if m.span() == kept else "#", line)[:_LONGEST]

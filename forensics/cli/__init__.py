@@ -69,10 +69,6 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal that lacks a letter gets its number
             stream.reconfigure(errors="backslashreplace")
-    if any("://" in word for word in sys.argv):
-        from forensics.cli.hiding import hide_passwords
-
-        hide_passwords(sys.argv)
     sys.exit(run())
 
 

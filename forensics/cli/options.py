@@ -58,6 +58,9 @@ evidence_options = _stack(
         help="Which column is which, e.g. order_id=주문번호.",
     ),
     click.option("--zone", help="Zone of times without an offset, e.g. Asia/Seoul."),
+    click.option(
+        "--format", help="What the text files are: csv, jsonl or the id of a log format.  [default: recognised]"
+    ),
     click.option("--log-format", help="nginx log_format or Apache LogFormat string of the logs."),
     click.option("--unit", type=click.Choice(["minor", "major"]), help="Whether amounts are in minor units (cents)."),
     click.option("--currency", help="ISO 4217 code for tables that name none."),
@@ -94,6 +97,7 @@ def options_from(given: Mapping[str, Any]) -> Options:
         kind=given["kind"],
         mapping=pairs("--map", given["mapping"]),
         zone=given["zone"],
+        format=given["format"],
         log_format=given["log_format"],
         unit=given["unit"],
         currency=given["currency"],

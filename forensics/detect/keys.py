@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
-from forensics.model import Finding, RepeatRow
+from forensics.detect.duplicates import EVIDENCE_CAP
+from forensics.model import EvidenceRow, Finding, RepeatRow
 from forensics.runner import Runner
 
-MODES = ("none", "one_key", "key_per_attempt", "key_reused")
+MODES = ("none", "one_key", "key_per_attempt", "key_reused", "expired", "race")
 _FEWEST = 3
 _HABIT_SHARE = 0.5
 _SHARED_SHARE = 0.2
@@ -22,15 +24,22 @@ _SHARED_SHARE = 0.2
 def measure_keys(runner: Runner, rows: Sequence[RepeatRow]) -> Mapping[str, int]:
     """Orders by key mode; every mode is present.
 
+    Whether a new attempt bears a new key is seen in the rows of repeated orders, in access logs, and in the receiver's
+    own list of keys, which shows the attempts that it answered without booking them again. Two effects of one key are
+    `expired` (far apart) or a `race` (at once) only where the receiver is seen to honour keys at all.
+
     Args:
         rows: the rows of repeated orders: retries among them show whether a new attempt bears a new key.
     """
     channels = runner.run("keys/orders_by_channel").records()
-    renewed, kept = Counter[str](), Counter[str]()
+    habits = {r["channel"]: r for r in runner.run("keys/habits_by_channel").records()}
+    renewed = Counter[str]({channel: h["renewed"] for channel, h in habits.items()})
+    kept = Counter[str]({channel: h["kept"] for channel, h in habits.items()})
+    honoured = any(h["honoured"] for h in habits.values())
     for row in rows:
         if row.cause == "retry" and row.same_key is not None:
             (kept if row.same_key else renewed)[row.channel or ""] += 1
-    overall = sum(renewed.values()) >= max(1, _HABIT_SHARE * (sum(renewed.values()) + sum(kept.values())))
+    overall = renewed.total() >= max(1, _HABIT_SHARE * (renewed.total() + kept.total()))
     modes = Counter[str]()
     for record in channels:
         channel = record["channel"]
@@ -42,6 +51,10 @@ def measure_keys(runner: Runner, rows: Sequence[RepeatRow]) -> Mapping[str, int]
         modes["key_reused"] += record["shared_key"] + (keyed if reused else 0)
         if not reused:
             modes["key_per_attempt" if per_attempt else "one_key"] += keyed
+        if honoured and not reused and not per_attempt:
+            for mode in ("expired", "race"):
+                modes[mode] += habits[channel][mode]
+                modes["one_key"] -= habits[channel][mode]
     return {mode: modes[mode] for mode in MODES}
 
 
@@ -72,7 +85,68 @@ def find_keys(keys: Mapping[str, int], rows: Sequence[RepeatRow]) -> tuple[Findi
                 "send one idempotency key per business act, and put a unique constraint behind it",
             ),
         )
-    return ()
+    return _leaks(keys)
+
+
+def _leaks(keys: Mapping[str, int]) -> tuple[Finding, ...]:
+    """Effects that came through although a receiver honours keys."""
+    found = []
+    if keys["expired"]:
+        found.append(
+            _finding(
+                "key-expired",
+                "Keys were sent again after the receiver forgot them",
+                f"{keys['expired']} orders took effect twice under one key, more than an hour apart, although the "
+                "receiver honours keys: it had forgotten them.",
+                keys,
+                "let the receiver remember keys longer than the longest time after which anybody sends again",
+            )
+        )
+    if keys["race"]:
+        found.append(
+            _finding(
+                "key-race",
+                "One key took effect twice at once",
+                f"{keys['race']} orders took effect twice under one key within seconds: the receiver looks the key up "
+                "and then books, and nothing stops two at the same time.",
+                keys,
+                "put a unique constraint on the key, and book in the transaction that inserts it",
+            )
+        )
+    return tuple(found)
+
+
+def find_swallowed(runner: Runner) -> tuple[Finding, ...] | str:
+    """Orders that were told they are paid and never were, because another order had used their key.
+
+    A text when no evidence says under which key an order was sent.
+    """
+    hops = runner.run("traffic/identities").records()
+    if not runner.count("idempotency_log") and not any(h["with_key"] and h["with_order"] for h in hops):
+        return "neither an access log with order and key nor the receiver's list of keys was given"
+    records = runner.run("keys/swallowed_orders").records()
+    if not records:
+        return ()
+    n = len(records)
+    found = _finding(
+        "key-reused",
+        "Orders were swallowed by a used key",
+        f"{n} order{'' if n == 1 else 's'} came under a key that another order had used: the receiver gave the old "
+        "answer, and nothing was booked.",
+        {"swallowed": n},
+        "make the key from the business act, and let the receiver refuse a known key with other content (409 or 422)",
+    )
+    evidence = tuple(EvidenceRow(r["evidence"], r["source_id"], r["line_no"], "swallowed") for r in records)
+    return (
+        replace(
+            found,
+            rule="keys/swallowed",
+            severity="high",
+            query="keys/swallowed_orders",
+            evidence=evidence[:EVIDENCE_CAP],
+            evidence_total=n,
+        ),
+    )
 
 
 def _finding(name: str, title: str, statement: str, keys: Mapping[str, int], step: str) -> Finding:

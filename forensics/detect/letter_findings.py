@@ -110,7 +110,7 @@ def _left_lying(found: DeadLetters) -> Finding | None:
     return _finding(
         "left_lying",
         ("Dead letters that nobody looks at", "low", 0.8),
-        f"{_count(len(old))} failed more than 30 days before the newest one; the first is of {found.first_at:%Y-%m-%d}.",
+        f"{_count(len(old))} failed over 30 days before the newest one; the first is of {found.first_at:%Y-%m-%d}.",
         old,
         {"old": len(old), "records": len(found.letters)},
         "raise an alarm on the age of the oldest letter, and give the queue an owner",

@@ -103,12 +103,13 @@ def measure_settlement(runner: Runner, rows: Sequence[RepeatRow], zones: Sequenc
     doubled = sum(r.role in ("excess", "refunded") for r in rows) - sum(
         u.label == "refused_duplicate" and u.row["amount"] > 0 for u in unsettled
     )
-    counts = _count(matched, only_ledger, only_provider, unsettled) | {"settled_duplicates": max(0, doubled)}
+    counts = _count(matched, only_ledger, only_provider, unsettled)
+    counts.update({"settled_duplicates": max(0, doubled), "recorded_twice": periods["recorded_twice"]})
     payouts = runner.run("settlement/payouts").records()
     cut = find_cut(_spans(payouts), zones)
     settlement = Settlement(
         **_sum(matched, only_ledger, only_provider, unsettled),
-        counts={name: counts.get(name, 0) for name in COUNTS},
+        counts={name: counts[name] for name in COUNTS},
         cut=cut.words() if cut else None,
         covered_from=booked.first,
         covered_to=booked.last,

@@ -22,7 +22,7 @@ def find_violations(runner: Runner, conduct: Conduct) -> tuple[Finding, ...]:
     lines: Sequence[Mapping[str, Any]] = ()
     if any(rules.rule(r.name).query == _BY_LINES for r in broken):
         lines = runner.run(
-            _BY_LINES, tied_by=conduct.tied_by or "request_id", at_hop=conduct.hop, most_rows=EVIDENCE_CAP
+            _BY_LINES, tied_by=conduct.tied_by or "request_id", at_hop=conduct.hop, most_lines=EVIDENCE_CAP
         ).records()
     by_rule: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
     for line in lines:

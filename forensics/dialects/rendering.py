@@ -82,8 +82,8 @@ def _bound_values(query: packs.Query, values: Mapping[str, Any]) -> dict[str, An
     for name, value in bound.items():
         # Spark replaces ${...} even in quotes.
         if isinstance(value, str) and not (value.isprintable() and "${" not in value):
-            expected = query.parameters[name].type
-            raise UsageError(f"query {query.name}: parameter {name} expects {expected} without line ends or ${{, got {value!r}")
+            expected = f"{query.parameters[name].type} without line ends or ${{"
+            raise UsageError(f"query {query.name}: parameter {name} expects {expected}, got {value!r}")
     return bound
 
 

@@ -16,6 +16,7 @@ from typing import Any
 
 from forensics.amounts import plain, plain_by_currency
 from forensics.model import CohortPolicy, Finding, RepeatRow, Scan, Source
+from forensics.render.balance import plain_settlement
 from forensics.render.conduct import plain_conduct, plain_letters, plain_violations
 from forensics.render.hops import plain_herd, plain_layers
 
@@ -62,7 +63,7 @@ def render_findings(scan: Scan, version: str) -> str:
         "conduct": plain_conduct(scan.conduct),
         "keys": dict(scan.keys) if scan.keys is not None else None,
         "dead_letters": plain_letters(scan.dead_letters),
-        "settlement": None,
+        "settlement": plain_settlement(scan.settlement),
         "findings": [_finding(f) for f in scan.findings],
     }
     return json.dumps(document, sort_keys=True, ensure_ascii=False, indent=1) + "\n"

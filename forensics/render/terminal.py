@@ -9,6 +9,7 @@ from pathlib import Path
 from forensics.amounts import money_words
 from forensics.analysis.words import policy_words, seconds
 from forensics.model import CatalogueEntry, MatchResult, RankedPolicy, Scan, Source
+from forensics.render.balance import render_settlement
 from forensics.render.conduct import render_conduct, render_letters
 
 _BAR = 40
@@ -26,6 +27,7 @@ def render_summary(scan: Scan, report: Path | None) -> str:
         *_retries(scan),
         ("keys", _keys(scan)),
         *_conduct(scan),
+        *([("settlement", render_settlement(scan.settlement))] if scan.settlement else []),
         ("sure", _sure(scan)),
         ("not asked", _not_asked(scan)),
     ]

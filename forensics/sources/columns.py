@@ -103,11 +103,17 @@ def _recognise_as(
     if kind == "payments":
         _by_content(connection, staged, mapping)
     missing = tuple(n for n in spec["needs"] if n not in mapping)
+    doubt = 0.0
+    if kind == "settlements":  # a ledger may have a fee or a payout beside its amount, hardly two of the three
+        if len({"fee", "net", "payout"} & mapping.keys()) < 2:
+            doubt = 1.1 if "settled_at" in mapping else 0.1
+        elif "order_id" in mapping:
+            missing = tuple(n for n in missing if n != "provider_ref")
     marks = sum(m in mapping and mapping[m].why != _CONTENT for m in spec["marks"])
     if kind != "payments" and not missing and not marks and not said:
         missing = tuple(spec["marks"][:1])  # an id and a time alone make no dead letter and no settlement
     found = len(spec["needs"]) - len(missing)
-    return Recognition(kind, mapping, missing, marks + 0.05 * len(mapping) + (0.5 * found if missing else 0))
+    return Recognition(kind, mapping, missing, marks + 0.05 * len(mapping) + (0.5 * found if missing else 0) - doubt)
 
 
 def _by_user(staged: Staged, kind: str, given: Mapping[str, str]) -> dict[str, Choice]:

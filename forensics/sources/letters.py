@@ -66,7 +66,7 @@ def _shape(entry: Mapping[str, Any]) -> Shape:
     )
 
 
-def gives_no_reason(file_format: str) -> bool:
+def gives_no_reason(file_format: str | None) -> bool:
     """Whether letters of that format die only when their deliveries are used up, and carry no reason."""
     return any(shape.id == file_format and shape.exhausted for shape in shapes())
 

@@ -21,9 +21,9 @@ from forensics.sources.align import align_settlements
 from forensics.sources.clock import join_clock
 from forensics.sources.evidence import Evidence
 from forensics.sources.logs.catalogue import LogFormat
-from forensics.sources.options import Options, check
+from forensics.sources.options import TEXT_TABLES, Options, check
 from forensics.sources.reader import TableReader
-from forensics.sources.staged import Staged, first_lines, spread_lines
+from forensics.sources.staged import Staged, first_lines, normal, spread_lines
 from forensics.sources.urls import Url
 
 _ONE_A_LINE = "JSON must stand one object a line: jq -c '.[]' FILE > FILE.jsonl (or jq -c . for a single object)"
@@ -81,6 +81,9 @@ def load_files(
                 raise
             except ForensicsError as exc:
                 refused.append(Refused(str(place), exc.message, exc.hint))
+        if sum(plan.log is None for plan in plans) > 1:
+            # With several tables a heading of --map need not stand in each.
+            options = replace(options, mapping_where_found=True)
         for plan in sorted(plans, key=lambda p: p.order):
             if register.is_known(connection, plan.evidence.sha256):
                 already.append(str(plan.evidence.path))
@@ -97,17 +100,28 @@ def load_files(
 
 def _plan(evidence: Evidence, options: Options) -> _Plan:
     log = None
-    if evidence.container == "text" and options.kind in (None, "requests"):
+    if evidence.container == "text" and options.kind in (None, "requests") and options.format not in TEXT_TABLES:
         sample = [line for line in spread_lines(evidence.readable, 1000) if line.strip()]
         if options.log_format:
             log = logs.LogRecognition(logs.from_log_format(options.log_format), 1.0, "given by --log-format", None)
         else:
-            log = logs.recognise(sample)
+            log = logs.recognise(sample, options.format)
+        if log is None and options.format:
+            _refuse_format(evidence, sample, options.format)
     if log is None and options.kind == "requests":
         raise UnrecognisedError(
             f"{evidence.path}: no known log format reads its lines", "describe it with --log-format '$remote_addr ...'"
         )
     return _Plan(evidence, log, 1 if log is None else (0 if log.format.has_offset else 2))
+
+
+def _refuse_format(evidence: Evidence, sample: Sequence[str], wanted: str) -> None:
+    found = logs.recognise(sample)
+    seen = f"most lines are {found.format.id}" if found else "no log format reads half of them"
+    raise UnrecognisedError(
+        f"{evidence.path}: no line reads as --format {wanted}; {seen}",
+        f"--format takes {', '.join(TEXT_TABLES)} or the id of a log format",
+    )
 
 
 def _load(connection: duckdb.DuckDBPyConnection, plan: _Plan, options: Options, workdir: Path) -> Source:
@@ -117,7 +131,7 @@ def _load(connection: duckdb.DuckDBPyConnection, plan: _Plan, options: Options, 
     and that a file is not as regular as it looks is found out by a statement that fails.
     """
     try:
-        staged = _stage(connection, plan.evidence, workdir) if plan.log is None else None
+        staged = _stage(connection, plan.evidence, workdir, options.format) if plan.log is None else None
         with store.transaction(connection):
             source_id = register.next_id(connection)
             if plan.log is not None:
@@ -211,8 +225,8 @@ def _hop(name: str) -> str | None:
 # Tables ---------------------------------------------------------------------------------------------------------
 
 
-def _stage(connection: duckdb.DuckDBPyConnection, evidence: Evidence, workdir: Path) -> Staged:
-    staged = tables.stage(connection, evidence, workdir)
+def _stage(connection: duckdb.DuckDBPyConnection, evidence: Evidence, workdir: Path, form: str | None) -> Staged:
+    staged = tables.stage(connection, evidence, workdir, form)
     if staged is None:
         first = next((line.strip() for line in first_lines(evidence.readable, 20) if line.strip()), "")
         raise UnrecognisedError(
@@ -229,13 +243,23 @@ def _load_table(
     options: Options,
     source_id: int,
 ) -> Source:
-    ranked = columns.recognise(connection, staged, kind=options.kind, given=options.mapping)
+    ranked = columns.recognise(connection, staged, kind=options.kind, given=_given(staged, options))
     found = ranked[0]
     if found.missing:
         _refuse(evidence, staged, found)
     if found.kind == "payments" and "order_id" not in found.mapping:
         _refuse(evidence, staged, replace(found, missing=("order_id",)))
     return TableReader(connection, evidence, staged, found, options).load(source_id)
+
+
+def _given(staged: Staged, options: Options) -> dict[str, str]:
+    """What --map says of this table."""
+    headings = {normal(c.heading) for c in staged.columns}
+    return {
+        name: heading
+        for name, heading in options.mapping.items()
+        if not options.mapping_where_found or normal(heading) in headings
+    }
 
 
 def _refuse(evidence: Evidence, staged: Staged, found: columns.Recognition) -> None:

@@ -8,6 +8,9 @@ from dataclasses import dataclass, field
 from forensics.errors import UsageError
 from forensics.sources import values, zones
 
+TEXT_TABLES = ("csv", "jsonl")
+"""What `--format` may call a text file that is no log."""
+
 
 @dataclass(frozen=True, slots=True)
 class Options:
@@ -17,8 +20,12 @@ class Options:
     """Canonical table (`--as`)."""
     mapping: Mapping[str, str] = field(default_factory=dict)
     """Canonical column -> heading (`--map`)."""
+    mapping_where_found: bool = False
+    """Whether a heading of `mapping` that a table lacks is passed over there; else it is wrong use."""
     zone: str | None = None
     """IANA zone of times without an offset (`--zone`)."""
+    format: str | None = None
+    """csv, jsonl or the id of a log format, for the text files given (`--format`)."""
     log_format: str | None = None
     """nginx log_format or Apache LogFormat string (`--log-format`)."""
     unit: str | None = None

@@ -224,6 +224,9 @@ class TableReader:
         if "kind" in self._found.mapping:
             word = values.read_word(self._connection, "movement", expressions["kind"])
             movement = f"coalesce(nullif({word}, 'unknown'), {by_sign})"
+        payout = self._found.mapping.get("payout")
+        if payout and "settled_at" not in expressions and values.read_time(self._connection, payout.column, "UTC"):
+            expressions["settled_at"] = self._time("settled_at", payout)
         return {
             **expressions,
             "currency": self._currency(),

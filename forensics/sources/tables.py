@@ -22,8 +22,13 @@ from forensics.sources.staged import REJECT_TEXT, Staged, first_lines, is_headin
 _MOST_KEYS = 200
 
 
-def stage(connection: duckdb.DuckDBPyConnection, evidence: Evidence, workdir: Path) -> Staged | None:
+def stage(
+    connection: duckdb.DuckDBPyConnection, evidence: Evidence, workdir: Path, form: str | None = None
+) -> Staged | None:
     """Stage any table; None when the text is no table (it may be a log).
+
+    Args:
+        form: csv or jsonl, where the user says which of the two a text is.
 
     Raises:
         EvidenceError: a table that cannot be read.
@@ -38,7 +43,7 @@ def stage(connection: duckdb.DuckDBPyConnection, evidence: Evidence, workdir: Pa
         return databases.spool.stage(connection, evidence.readable, evidence.container)
     if evidence.container == "xlsx":
         return _stage_sheet(connection, evidence, workdir)
-    if looks_like_json_lines(evidence.readable):
+    if form == "jsonl" or (form is None and looks_like_json_lines(evidence.readable)):
         return _stage_json_lines(connection, evidence)
     dialect = sniff(evidence.readable)
     return stage_delimited(connection, evidence, dialect, workdir) if dialect else None

@@ -5,7 +5,7 @@
 -- needs   = ["payments", "requests", "sources"]
 -- params.tied_by = { type = "VARCHAR", default = "request_id", help = "What ties attempts: request_id, idempotency_key, trace_id, order_id (in the path, or by the ledger row of the request) or caller (address and user agent, with attempt numbers)." }
 -- params.at_hop  = { type = "VARCHAR", default = "", help = "Hop to look at; empty for logs whose file names none." }
--- params.most_rows = { type = "BIGINT", default = 200, help = "Most rows to return for each rule." }
+-- params.most_lines = { type = "BIGINT", default = 200, help = "Most rows to return for each rule." }
 -- columns.rule       = { type = "VARCHAR", help = "retried_400, ..., retry_after_ignored, attempts_over_deadline." }
 -- columns.broken_no  = { type = "BIGINT", help = "Number of the row within its rule, by time of the answer before it." }
 -- columns.caller     = { type = "VARCHAR", help = "User agent; empty when it sends none." }
@@ -48,7 +48,7 @@ calls AS (
     r.source_id,
     r.line_no
   FROM requests AS r
-  JOIN sources AS s ON s.source_id = r.source_id
+  LEFT JOIN sources AS s ON s.source_id = r.source_id
   LEFT JOIN orders AS o ON o.request_id = r.request_id
   WHERE r.method IN ('POST', 'PUT', 'PATCH', 'DELETE')
     AND coalesce(r.hop, '') = $at_hop
@@ -152,5 +152,5 @@ numbered AS (
 )
 SELECT rule, broken_no, caller, method, route, waited_us, source_id, line_no
 FROM numbered
-WHERE broken_no <= $most_rows
+WHERE broken_no <= $most_lines
 ORDER BY rule, broken_no, source_id, line_no

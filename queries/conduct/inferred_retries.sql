@@ -44,7 +44,7 @@ calls AS (
     r.source_id,
     r.line_no
   FROM requests AS r
-  JOIN sources AS s ON s.source_id = r.source_id
+  LEFT JOIN sources AS s ON s.source_id = r.source_id
   LEFT JOIN orders AS o ON o.request_id = r.request_id
   WHERE r.method IN ('POST', 'PUT', 'PATCH', 'DELETE')
     AND coalesce(r.hop, '') = $at_hop

@@ -26,7 +26,7 @@ WITH sent AS (
     r.source_id,
     r.line_no
   FROM requests AS r
-  JOIN sources AS s ON s.source_id = r.source_id
+  LEFT JOIN sources AS s ON s.source_id = r.source_id
   WHERE r.method IN ('POST', 'PUT', 'PATCH', 'DELETE')
     AND coalesce(r.hop, '') = $at_hop
     AND r.status IS NOT NULL

@@ -68,7 +68,7 @@ SELECT
   l.ledger_from,
   l.ledger_to
 FROM dead_letters AS d
-JOIN sources AS s ON s.source_id = d.source_id
+LEFT JOIN sources AS s ON s.source_id = d.source_id
 LEFT JOIN paid_orders AS o ON o.order_id = d.business_key
 LEFT JOIN paid_requests AS r ON r.request_id = d.message_id
 LEFT JOIN orders AS k ON k.order_id = d.business_key

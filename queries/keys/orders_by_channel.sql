@@ -1,13 +1,13 @@
 -- /// query
 -- title   = "Idempotency keys by channel"
--- answers = "In each channel, how many orders bear no key, a key of their own, several keys, or a key that other orders bear too?"
+-- answers = "In each channel, how many orders bear no key, a key of their own, several keys, or a key that was sent for another order too?"
 -- kind    = "measure"
--- needs   = ["payments"]
+-- needs   = ["idempotency_log", "payments", "requests"]
 -- columns.channel      = { type = "VARCHAR", help = "Where the act came from; empty when the ledger does not say." }
 -- columns.without_key  = { type = "BIGINT", help = "Orders without any key." }
 -- columns.own_key      = { type = "BIGINT", help = "Orders with one key that no other order bears." }
 -- columns.several_keys = { type = "BIGINT", help = "Orders with more than one key, none of them shared." }
--- columns.shared_key   = { type = "BIGINT", help = "Orders with a key that another order bears too." }
+-- columns.shared_key   = { type = "BIGINT", help = "Orders with a key that another order bears too, in the ledger, the log or the receiver's list of keys." }
 -- ///
 WITH keyed AS (
   SELECT order_id, idempotency_key, min(coalesce(channel, '')) AS channel
@@ -15,10 +15,24 @@ WITH keyed AS (
   WHERE order_id IS NOT NULL
   GROUP BY order_id, idempotency_key
 ),
-shared AS (
-  SELECT idempotency_key
+sent AS (
+  SELECT order_id, idempotency_key
   FROM keyed
   WHERE idempotency_key IS NOT NULL
+  UNION
+  SELECT business_key, key
+  FROM idempotency_log
+  WHERE business_key IS NOT NULL
+  UNION
+  SELECT order_id, idempotency_key
+  FROM requests
+  WHERE order_id IS NOT NULL
+    AND idempotency_key IS NOT NULL
+    AND method IN ('POST', 'PUT', 'PATCH', 'DELETE')
+),
+shared AS (
+  SELECT idempotency_key
+  FROM sent
   GROUP BY idempotency_key
   HAVING count(*) > 1
 ),

@@ -9,7 +9,7 @@
 -- columns.order_id      = { type = "VARCHAR", help = "Merchant order number." }
 -- columns.gross         = { type = "DECIMAL(18,4)", help = "Before fees, negative where money went back." }
 -- columns.net           = { type = "DECIMAL(18,4)", help = "After fees." }
--- columns.currency      = { type = "VARCHAR", help = "ISO 4217; XXX when unknown." }
+-- columns.currency      = { type = "VARCHAR", help = "The row's, else that of the ledger row of its twin; XXX when unknown." }
 -- columns.settled_at    = { type = "TIMESTAMP", help = "When it was settled, UTC." }
 -- columns.twin_us       = { type = "BIGINT", help = "Time to the nearest settled row of the same order (or reference), direction and amount that the ledger has; NULL when there is none." }
 -- columns.ledger_status = { type = "VARCHAR", help = "Status of a ledger row with this reference that moved no money; NULL when there is none." }
@@ -21,18 +21,26 @@ WITH unpaired AS (
   WHERE d.provider_source_id IS NULL
 ),
 twins AS (
-  SELECT u.source_id, u.line_no, coalesce(abs(date_diff('microsecond', u.settled_at, t.settled_at)), 0) AS apart_us
+  SELECT
+    u.source_id,
+    u.line_no,
+    d.ledger_currency,
+    coalesce(abs(date_diff('microsecond', u.settled_at, t.settled_at)), 0) AS apart_us
   FROM unpaired AS u
   JOIN settled AS t ON t.order_id = u.order_id AND t.direction = u.direction AND t.gross = u.gross
   JOIN settlement_pairs AS d ON d.provider_source_id = t.source_id AND d.provider_line_no = t.line_no
   UNION ALL
-  SELECT u.source_id, u.line_no, coalesce(abs(date_diff('microsecond', u.settled_at, t.settled_at)), 0)
+  SELECT
+    u.source_id,
+    u.line_no,
+    d.ledger_currency,
+    coalesce(abs(date_diff('microsecond', u.settled_at, t.settled_at)), 0)
   FROM unpaired AS u
   JOIN settled AS t ON t.provider_ref = u.provider_ref AND t.direction = u.direction AND t.gross = u.gross
   JOIN settlement_pairs AS d ON d.provider_source_id = t.source_id AND d.provider_line_no = t.line_no
 ),
 nearest_twin AS (
-  SELECT source_id, line_no, min(apart_us) AS twin_us
+  SELECT source_id, line_no, min(apart_us) AS twin_us, min(ledger_currency) AS currency
   FROM twins
   GROUP BY source_id, line_no
 ),
@@ -50,7 +58,7 @@ SELECT
   u.order_id,
   u.gross,
   u.net,
-  coalesce(u.currency, 'XXX') AS currency,
+  coalesce(u.currency, t.currency, 'XXX') AS currency,
   u.settled_at,
   t.twin_us,
   n.status AS ledger_status

@@ -1,7 +1,7 @@
 """Servers of the tests' own: made in a temporary folder, on a free port, and gone at the end.
 
-Only the programs are needed: `apt-get install postgresql mariadb-server-core mariadb-client-core`. Where they are missing, the tests fail
-and say so. A server refuses to run as root, so root runs it as the user that the package made.
+Only the programs are needed: `apt-get install postgresql mariadb-server-core mariadb-client-core`. Where they are
+missing, the tests fail and say so. A server refuses to run as root, so root runs it as the user that the package made.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import pwd
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
@@ -136,6 +137,7 @@ def home() -> Iterator[Any]:
     made: list[Path] = []
 
     def make(user: str) -> _Home:
+        """A folder that the user of that name owns, where this process may give it away."""
         folder = Path(tempfile.mkdtemp(prefix="forensics-test-"))
         made.append(folder)
         runs_as = _as_user(user)
@@ -170,8 +172,7 @@ def postgresql(home: Any) -> Iterator[Server]:
         server.run("shop", f"CREATE ROLE reader LOGIN PASSWORD '{READER_PASSWORD}'")
         yield server
     finally:
-        process.terminate()
-        process.wait(30)
+        _stop(process, signal.SIGINT)  # fast: sessions that are still open are ended
 
 
 @pytest.fixture(scope="session")
@@ -198,8 +199,16 @@ def mariadb(home: Any) -> Iterator[Server]:
         _until(lambda: server.run("shop", "SELECT 1"))
         yield server
     finally:
-        process.terminate()
-        process.wait(30)
+        _stop(process, signal.SIGTERM)
+
+
+def _stop(process: subprocess.Popen[bytes], how: signal.Signals) -> None:
+    process.send_signal(how)
+    try:
+        process.wait(20)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 def _until(attempt: Any) -> None:

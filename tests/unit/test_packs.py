@@ -99,7 +99,13 @@ def test_a_short_name_that_two_packs_share_is_not_guessed(monkeypatch: pytest.Mo
 
 
 def test_views_are_the_queries_of_kind_view() -> None:
-    assert [view.name for view in packs.views()] == [n for n, q in packs.load_all().items() if q.kind == "view"]
+    assert {view.name for view in packs.views()} == {n for n, q in packs.load_all().items() if q.kind == "view"}
+
+
+def test_a_view_comes_after_the_views_that_it_reads() -> None:
+    names = [view.name.rsplit("/", 1)[-1] for view in packs.views()]
+    for place, view in enumerate(packs.views()):
+        assert not set(view.needs) & set(names[place:])
     assert "views/effects" in [view.name for view in packs.views()]
 
 

@@ -112,6 +112,8 @@ def no_such_table(url: Url, table: str, names: Sequence[str], qualified: str = "
 
 
 def reworded(url: Url, exc: Exception) -> str:
-    """What a driver says, in one line and without the password."""
+    """What a driver says, in one line and without the password (or that of a TLS key)."""
     text = " ".join(str(exc).split()) or type(exc).__name__
-    return text.replace(url.password, "***") if url.password else text
+    for secret in (url.password, *(v for k, v in url.parameters.items() if "password" in k)):
+        text = text.replace(secret, "***") if secret else text
+    return text

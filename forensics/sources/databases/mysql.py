@@ -7,7 +7,6 @@ https://dev.mysql.com/doc/refman/8.4/en/commit.html, https://mariadb.com/kb/en/s
 from __future__ import annotations
 
 import os
-import ssl
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any, cast
@@ -140,7 +139,7 @@ class MySQL:
 
     def _condition(self, since: Since) -> tuple[str, str]:
         column = _quote(since.column.heading).replace("%", "%%")
-        if since.column.kind == "integer":
+        if since.column.kind in ("integer", "decimal"):
             return f"{epoch_seconds(column)} >= CAST(%s AS DECIMAL(30,6))", f"{since.epoch_s:f}"
         moment = since.instant if since.column.kind == "instant" else since.local
         return f"{column} >= CAST(%s AS DATETIME(6))", moment.isoformat(sep=" ")
@@ -189,6 +188,8 @@ def _parameters(url: Url) -> dict[str, Any]:
 
 def _tls(mode: str) -> dict[str, Any]:
     """As https://dev.mysql.com/doc/refman/8.4/en/connection-options.html#option_general_ssl-mode has it."""
+    import ssl
+
     mode = mode.upper().replace("-", "_")
     if mode in ("VERIFY_CA", "VERIFY_IDENTITY", "VERIFY_FULL"):
         return {"ssl_verify_cert": True, "ssl_verify_identity": mode != "VERIFY_CA", "ssl": {"check_hostname": True}}

@@ -32,11 +32,12 @@ class LogRecognition:
     """Id and share of the next best format; None when no other reads a line."""
 
 
-def recognise(sample: Sequence[str]) -> LogRecognition | None:
+def recognise(sample: Sequence[str], only: str | None = None) -> LogRecognition | None:
     """The format that reads most of the sample.
 
     Args:
         sample: up to about a thousand lines; the first may be torn, any may be garbage.
+        only: id of the format, where the user says it; then one line that it reads is enough.
 
     Returns:
         The recognition; None when no format reads at least half of the lines that are not blank.
@@ -48,7 +49,9 @@ def recognise(sample: Sequence[str]) -> LogRecognition | None:
     ranked = sorted(_candidates(lines), key=lambda c: -round(c[1], 2))
     if not ranked or ranked[0][1] < 0.9:
         ranked = sorted([*ranked, *_wrapped(lines)], key=lambda c: -round(c[1], 2))
-    if not ranked or ranked[0][1] < 0.5:
+    if only is not None:
+        ranked = [c for c in ranked if c[0].id == only]
+    if not ranked or (ranked[0][1] < 0.5 and only is None):
         return None
     (found, share), rest = ranked[0], [c for c in ranked[1:] if c[0].id != ranked[0][0].id and c[1] > 0]
     why = f"{found.product}: reads {share:.0%} of {len(lines)} sample lines"

@@ -33,6 +33,7 @@ TOP = {
     "examined",
     "payments",
     "causes",
+    "conduct",
     "policies",
     "traffic",
     "layers",

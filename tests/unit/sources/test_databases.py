@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from forensics.errors import EvidenceError, UsageError
 from forensics.sources import databases
 from forensics.sources.databases import queries, remote, spool
-from forensics.sources.databases.driver import Column, record
+from forensics.sources.databases.driver import Column, record, reworded
 from forensics.sources.urls import Engine, Url, is_url, parse, secrets, without_passwords
 
 if TYPE_CHECKING:
@@ -88,6 +88,12 @@ def test_the_text_of_a_url_is_all_that_a_log_can_see_of_it() -> None:
     assert "geheim" not in f"{url} {url!r} {url.name}"
     assert url.name == "db#a%2Fb"
     assert str(parse("https://u:geheim@h/x/p.csv?sig=geheim")) == "https://h/x/p.csv"
+
+
+def test_what_a_driver_says_is_told_without_the_passwords() -> None:
+    url = parse("postgresql://u:geheim%20er@h/db?sslpassword=geheimnis")
+    said = reworded(url, ValueError('invalid "geheim er"\n and geheimnis'))
+    assert said == 'invalid "***" and ***'
 
 
 def test_paths_are_no_urls() -> None:

@@ -88,7 +88,7 @@ def test_a_file_that_unpacks_to_nothing_is_empty_too(work: Path) -> None:
         (b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n", "a PDF document", "export the table behind it as CSV"),
         (b"\x89PNG\r\n\x1a\n" + bytes(20), "a PNG picture", "not a picture of it"),
         (b"\xff\xd8\xff\xe0" + bytes(20), "a JPEG picture", "not a picture of it"),
-        (b"SQLite format 3\x00" + bytes(84), "a SQLite database", "export the payments table"),
+        (b"SQLite format 3\x00" + bytes(84), "a SQLite database", "--table payments"),
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(20), "an old Excel or Word file", "save it as .xlsx or CSV"),
         (b"\x28\xb5\x2f\xfd" + bytes(20), "Zstandard", "zstd -d"),
         (b"\x7fELF" + bytes(20), "a program", "give a table or a log"),

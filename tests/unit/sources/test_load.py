@@ -234,3 +234,28 @@ def test_a_path_is_no_pattern(desk: Desk, name: str) -> None:
     desk.file(LEDGER.replace("A,", "Z,"), "ab.csv")
     desk.source(LEDGER, name)
     assert desk.rows("SELECT count(*) FROM payments") == [(2,)]
+
+
+def test_with_several_tables_a_given_heading_need_not_stand_in_each(desk: Desk, tmp_path: Path) -> None:
+    payments, settled = tmp_path / "p.csv", tmp_path / "s.csv"
+    payments.write_text("pid,vorgang,amount,created_at\np1,A,5.00,2026-03-02T01:00:00Z\np2,A,5.00,2026-03-02T01:00:04Z\n")
+    settled.write_text("tid,order_id,gross,fee,net,settled_at\nt1,A,5.00,0.10,4.90,2026-03-02T01:00:00Z\n")
+    loaded = load_files(desk.connection, [payments, settled], Options(mapping={"order_id": "vorgang"}))
+    assert {s.kind: s.mapping["order_id"].split(" ")[0] for s in loaded.sources} == {
+        "payments": "vorgang",
+        "settlements": "order_id",
+    }
+
+
+def test_a_format_that_reads_no_line_is_refused_with_what_most_lines_are(desk: Desk, tmp_path: Path) -> None:
+    log = tmp_path / "access.log"
+    log.write_text('203.0.113.7 - - [02/Mar/2026:01:00:00 +0000] "GET / HTTP/1.1" 200 5 "-" "a"\n' * 3)
+    (refused,) = load_files(desk.connection, [log], Options(format="haproxy_http")).refused
+    assert "no line reads as --format haproxy_http; most lines are nginx_combined" in refused.message
+
+
+def test_a_text_called_csv_is_not_taken_for_json(desk: Desk, tmp_path: Path) -> None:
+    table = tmp_path / "t.csv"
+    table.write_text('{"odd":1},order_id,amount,created_at\nx,A,5.00,2026-03-02T01:00:00Z\n')
+    (source,) = load_files(desk.connection, [table], Options(format="csv")).sources
+    assert (source.format, source.rows_loaded) == ("csv", 1)
