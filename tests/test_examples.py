@@ -98,9 +98,9 @@ def test_refunds_csv_asks_only_for_planted_payments_that_have_not_gone_back(
 @pytest.mark.parametrize(
     ("name", "excess", "money", "keys"),
     [
-        ("no-key", 3, {"KRW": "30000"}, {"none": 4, "one_key": 0, "key_per_attempt": 0, "key_reused": 0}),
-        ("one-key", 0, {}, {"none": 0, "one_key": 4, "key_per_attempt": 0, "key_reused": 0}),
-        ("key-per-attempt", 3, {"KRW": "30000"}, {"none": 0, "one_key": 0, "key_per_attempt": 4, "key_reused": 0}),
+        ("no-key", 3, {"KRW": "30000"}, {"none": 4}),
+        ("one-key", 0, {}, {"one_key": 4}),
+        ("key-per-attempt", 3, {"KRW": "30000"}, {"key_per_attempt": 4}),
     ],
 )
 def test_the_textbook_runs_tell_what_keys_are_for(
@@ -109,7 +109,7 @@ def test_the_textbook_runs_tell_what_keys_are_for(
     findings = textbook(name).findings
     assert findings["payments"]["excess_rows"] == findings["payments"]["refund_rows"] == excess
     assert findings["payments"]["excess_amount"] == findings["payments"]["refund_amount"] == money
-    assert findings["keys"] == keys
+    assert {mode: orders for mode, orders in findings["keys"].items() if orders} == keys
     assert sum(cause["rows"] for cause in findings["causes"].values()) == excess
     assert set(findings["causes"]) <= {"retry"}
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import shlex
+import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
+from contextlib import closing
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -12,7 +15,7 @@ from typing import Any
 
 import click
 
-from forensics import __version__
+from forensics import __version__, store
 from forensics.case import Case, ScanOptions, write_reports
 from forensics.cli import answer, printable, say, say_error
 from forensics.cli.options import EVIDENCE, PATH, evidence_options, options_from, scan_options, scan_options_from
@@ -21,6 +24,7 @@ from forensics.render import terminal
 from forensics.render.html import ReportMeta
 from forensics.sources.load import Loaded
 from forensics.sources.options import Options
+from forensics.sources.rejected import rejected_by_reason
 from forensics.sources.urls import Url, without_passwords
 
 
@@ -41,10 +45,11 @@ def investigate(files: tuple[Path | Url, ...], out: Path | None, **given: Any) -
 
 
 def name_report(first: Path | Url) -> str:
-    """The folder that the first file stands in, or the database."""
+    """The first folder, or the one that the first file stands in, or the database."""
     if isinstance(first, Url) and first.engine != "sqlite":
         return Path(first.name).stem.strip(".") or "case"
-    return Path(first if isinstance(first, Path) else first.path).resolve().parent.name or "case"
+    path = Path(first if isinstance(first, Path) else first.path).resolve()
+    return (path if path.is_dir() else path.parent).name or "case"
 
 
 def run_investigation(files: Sequence[Path | Url], folder: Path, options: Options, questions: ScanOptions) -> int:
@@ -110,12 +115,38 @@ def examples_root() -> Path:
 @click.argument("case", type=PATH)
 @click.argument("files", nargs=-1, required=True, type=EVIDENCE)
 @evidence_options
-def load(case: Path, files: tuple[Path | Url, ...], **given: Any) -> None:
+@click.option("--dry-run", is_flag=True, help="Show what would be read, and how; change nothing.")
+def load(case: Path, files: tuple[Path | Url, ...], dry_run: bool, **given: Any) -> None:
     """Load evidence into a case."""
-    with Case(case) as opened:
-        loaded = opened.load(files, options_from(given), say)
-    show_loaded(loaded)
+    options = options_from(given)
+    loaded = rehearse(case, files, options) if dry_run else load_and_show(case, files, options)
     sys.exit(ExitCode.EVIDENCE if loaded.refused else ExitCode.OK)
+
+
+def load_and_show(case: Path, files: Sequence[Path | Url], options: Options) -> Loaded:
+    """Load, and show what became of each file."""
+    with Case(case) as opened:
+        loaded = opened.load(files, options, say)
+    show_loaded(loaded)
+    return loaded
+
+
+def rehearse(case: Path, files: Sequence[Path | Url], options: Options) -> Loaded:
+    """Load into a copy that is thrown away, so that all that the case knows counts; show what `sources` would show."""
+    with TemporaryDirectory(prefix="forensics-") as folder:
+        copy = Path(folder) / "case.duckdb"
+        if case.exists():
+            with Case.open(case):  # held open, nobody writes to it meanwhile
+                for path in (case, case.with_name(f"{case.name}.wal")):
+                    if path.exists():
+                        shutil.copyfile(path, copy.with_name(path.name.replace(case.name, copy.name)))
+        with Case(copy) as opened:
+            loaded = opened.load(files, options, say)
+        show_loaded(replace(loaded, sources=()))
+        if loaded.sources:
+            show_sources(copy, {source.source_id for source in loaded.sources})
+    say("dry run: nothing was changed")
+    return loaded
 
 
 def show_loaded(loaded: Loaded) -> None:
@@ -132,9 +163,18 @@ def show_loaded(loaded: Loaded) -> None:
 @click.argument("case", type=PATH)
 def sources(case: Path) -> None:
     """Show what was read, and how."""
-    with Case.open(case) as opened:
+    show_sources(case)
+
+
+def show_sources(case: Path, only: Container[int] | None = None) -> None:
+    """Every source of a case, or some, with what was rejected of it: rows by reason, and examples."""
+    with Case.open(case) as opened, closing(store.open_for_reading(case)) as connection:
         for source in opened.sources():
+            if only is not None and source.source_id not in only:
+                continue
             answer(printable(terminal.render_source(source)))
-            examples = [r for r in opened.query("case/rejects").records() if r["source_id"] == source.source_id]
-            for row in examples[:3]:
-                answer(printable(terminal.render_reject(row["line_no"], row["reason"], row["text"])))
+            for rejected in rejected_by_reason(connection, source.source_id) if source.rows_rejected else ():
+                rows = f"{rejected.rows:,} row{'s' * (rejected.rows != 1)}"
+                answer(printable(f"    rejected   {rows}: {' '.join(rejected.reason.splitlines())}"))
+                for example in rejected.examples:
+                    answer(printable(terminal.render_reject(*example)))

@@ -20,14 +20,13 @@ def find_letters(found: DeadLetters) -> tuple[Finding, ...]:
 
 def _finding(
     name: str,
-    words: tuple[str, str, float],
+    words: tuple[str, str, float, str],
     statement: str,
     letters: Sequence[DeadLetter],
     numbers: Mapping[str, float | int | str | None],
-    step: str,
     why: tuple[str, ...] = (),
 ) -> Finding:
-    """A finding. `words`: title, severity, confidence."""
+    """A finding. `words`: title, severity, confidence, next step."""
     return Finding(
         id=f"dead-letters-{name.replace('_', '-')}",
         rule=f"dead_letters/{name}",
@@ -43,7 +42,7 @@ def _finding(
         parameters={},
         evidence=tuple(EvidenceRow("dead_letters", x.source_id, x.line_no, x.verdict) for x in letters[:EVIDENCE_CAP]),
         evidence_total=len(letters),
-        next_steps=(step,),
+        next_steps=(words[3],),
     )
 
 
@@ -58,12 +57,16 @@ def _unsafe(found: DeadLetters) -> Finding | None:
     paid = sum(x.why.startswith("the ledger shows") for x in letters)
     return _finding(
         "unsafe_to_replay",
-        ("Dead letters that would pay again", "high", 0.95),
+        (
+            "Dead letters that would pay again",
+            "high",
+            0.95,
+            "take these out of the queue and close them by hand; never replay the queue as a whole",
+        ),
         f"{_count(len(letters))} of {len(found.letters):,} must not be sent again: {paid:,} took effect although they "
         f"failed, the others repeat a letter or say themselves that they are done.",
         letters,
         {"unsafe": len(letters), "paid": paid, "records": len(found.letters)},
-        "take these out of the queue and close them by hand; never replay the queue as a whole",
         ("a letter is unsafe when the ledger shows an effect of its order, or of a request with its message id",),
     )
 
@@ -75,12 +78,16 @@ def _endless(found: DeadLetters) -> Finding | None:
     most = max(x.attempts or 0 for x in letters)
     return _finding(
         "attempts_over_cap",
-        ("Consumers that try without an end", "medium", 0.9),
+        (
+            "Consumers that try without an end",
+            "medium",
+            0.9,
+            "set a delivery limit on every consumer of the queue, not on some",
+        ),
         f"{_count(len(letters))} were tried more often than the {found.cap} times at which the queue gives up, "
         f"up to {most:,} times.",
         letters,
         {"over_cap": len(letters), "cap": found.cap, "most_attempts": most},
-        "set a delivery limit on every consumer of the queue, not on some",
         ("the cap is the highest number of attempts that a tenth of the letters of a queue share",),
     )
 
@@ -92,11 +99,15 @@ def _missing(found: DeadLetters) -> Finding | None:
     said = ", ".join(f"{_NAMES.get(name, name)} {n:,}" for name, n in missing.items())
     return _finding(
         "fields_missing",
-        ("Dead letters that do not say what happened", "low", 1.0),
+        (
+            "Dead letters that do not say what happened",
+            "low",
+            1.0,
+            "let the consumer write reason, attempts, first failure and the whole message into the letter",
+        ),
         f"Of {_count(len(found.letters))} some lack what a replay must know: {said}.",
         [x for x in found.letters if x.reason is None or x.attempts is None or x.first_failed_at is None],
         missing,
-        "let the consumer write reason, attempts, first failure and the whole message into the letter",
         ("a field lacks when its key is absent, null or an empty text",),
     )
 
@@ -109,11 +120,15 @@ def _left_lying(found: DeadLetters) -> Finding | None:
         return None
     return _finding(
         "left_lying",
-        ("Dead letters that nobody looks at", "low", 0.8),
+        (
+            "Dead letters that nobody looks at",
+            "low",
+            0.8,
+            "raise an alarm on the age of the oldest letter, and give the queue an owner",
+        ),
         f"{_count(len(old))} failed over 30 days before the newest one; the first is of {found.first_at:%Y-%m-%d}.",
         old,
         {"old": len(old), "records": len(found.letters)},
-        "raise an alarm on the age of the oldest letter, and give the queue an owner",
     )
 
 
@@ -122,11 +137,15 @@ def _plan(found: DeadLetters) -> Finding | None:
     most = next(iter(found.families), "unknown")
     return _finding(
         "replay_plan",
-        ("What can be replayed, and what cannot", "note", 0.9),
+        (
+            "What can be replayed, and what cannot",
+            "note",
+            0.9,
+            "replay in the batches of replay.csv, small ones first, and count the effects after each before the next",
+        ),
         f"Of {_count(len(found.letters))}, {counts['safe']:,} can be sent again, {counts['fix_first']:,} need a repair "
         f"first, {counts['unsafe']:,} must not be sent, and {counts['unknown']:,} cannot be told from this evidence.",
         [x for x in found.letters if x.verdict == "safe"],
         {**counts, "batches": len(found.batches)},
-        "replay in the batches of replay.csv, small ones first, and count the effects after each before the next",
         (f"most speak of one kind of fault: {family_words(most)}",),
     )

@@ -36,10 +36,13 @@ class Engine:
     """Microseconds from one time to another."""
 
 
-def render(query: packs.Query, dialect: str, values: Mapping[str, Any] | None = None) -> str:
+def render(
+    query: packs.Query, dialect: str, values: Mapping[str, Any] | None = None, *, views_exist: bool = False
+) -> str:
     """The query in another engine's SQL, ready to run: a comment that says what it expects, then one SELECT.
 
-    Parameters not given take their defaults. Views are written in, so only canonical tables need exist there.
+    Parameters not given take their defaults. Views are written in, so only canonical tables need exist there; with
+    `views_exist` they are read by name, which spares the work where many queries rest on one (settlement_pairs).
 
     Raises:
         UsageError: no such dialect, a value the parameter does not take, or no true translation.
@@ -52,7 +55,8 @@ def render(query: packs.Query, dialect: str, values: Mapping[str, Any] | None = 
         raise UsageError(f"query {query.name} has no true translation for {dialect}: {complaints[0]}", _SUBSET_HINT)
     bound = _bound_values(query, values or {})
     tree = trees.parse(query.name, query.sql)
-    _write_views_in(tree)
+    if not views_exist:
+        _write_views_in(tree)
     _bind(tree, query, bound)
     tree = _translate(tree, query, dialect, engine)
     try:
@@ -89,15 +93,17 @@ def _bound_values(query: packs.Query, values: Mapping[str, Any]) -> dict[str, An
 
 def _write_views_in(tree: trees.Select) -> None:
     """Views the tree reads become its first common table expressions, so the engine needs the tables only."""
-    known = {view.name.rsplit("/", 1)[-1]: view for view in packs.views()}
-    wanted = {table.name for table in trees.tables(tree)} & known.keys()
-    while wanted:
-        for name in sorted(wanted):
-            body = exp.CTE(this=trees.parse(name, known[name].sql), alias=exp.TableAlias(this=exp.to_identifier(name)))
-            if not tree.args.get("with_"):
-                tree.set("with_", exp.With(expressions=[]))
-            tree.args["with_"].set("expressions", [body, *tree.args["with_"].expressions])
-        wanted = {table.name for table in trees.tables(tree)} & known.keys()
+    wanted = {table.name for table in trees.tables(tree)}
+    bodies = []
+    for view in reversed(packs.views()):  # a view comes after those that it reads
+        name = view.name.rsplit("/", 1)[-1]
+        if name in wanted:
+            wanted |= set(view.needs)
+            bodies.append(exp.CTE(this=trees.parse(name, view.sql), alias=exp.TableAlias(this=exp.to_identifier(name))))
+    if bodies:
+        if not tree.args.get("with_"):
+            tree.set("with_", exp.With(expressions=[]))
+        tree.args["with_"].set("expressions", [*reversed(bodies), *tree.args["with_"].expressions])
 
 
 def _bind(tree: Node, query: packs.Query, bound: Mapping[str, Any]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from forensics.model import Conduct, DeadLetters
+from forensics.model import Conduct, DeadLetters, Scan
 from forensics.render import words
 
 _VERDICTS = {"safe": "safe_to_replay", "unsafe": "unsafe_to_replay", "fix_first": "fix_first", "unknown": "unknown"}
@@ -45,6 +45,17 @@ def plain_conduct(found: Conduct | None) -> dict[str, Any] | None:
             for r in found.rules
         ],
     }
+
+
+def plain_keys(scan: Scan) -> dict[str, Any] | None:
+    """`keys` of findings.json: orders by key mode, and those that were swallowed by a used key; None when not examined.
+
+    Swallowed orders stand in no ledger, so they are of no mode.
+    """
+    if scan.keys is None:
+        return None
+    swallowed = sum(f.evidence_total for f in scan.findings if f.rule == "keys/swallowed")
+    return {**scan.keys, "orders_told_paid_but_never_paid": swallowed} if swallowed else dict(scan.keys)
 
 
 def plain_letters(found: DeadLetters | None) -> dict[str, Any] | None:

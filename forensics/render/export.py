@@ -17,7 +17,7 @@ from typing import Any
 from forensics.amounts import plain, plain_by_currency
 from forensics.model import CohortPolicy, Finding, RepeatRow, Scan, Source
 from forensics.render.balance import plain_settlement
-from forensics.render.conduct import plain_conduct, plain_letters, plain_violations
+from forensics.render.conduct import plain_conduct, plain_keys, plain_letters, plain_violations
 from forensics.render.hops import plain_herd, plain_layers
 
 SCHEMA = "forensics/1"
@@ -61,7 +61,7 @@ def render_findings(scan: Scan, version: str) -> str:
         "herd": plain_herd(scan.herd),
         "policy_violations": plain_violations(scan.conduct),
         "conduct": plain_conduct(scan.conduct),
-        "keys": dict(scan.keys) if scan.keys is not None else None,
+        "keys": plain_keys(scan),
         "dead_letters": plain_letters(scan.dead_letters),
         "settlement": plain_settlement(scan.settlement),
         "findings": [_finding(f) for f in scan.findings],

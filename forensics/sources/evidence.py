@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from forensics.errors import EvidenceError, UnrecognisedError
+from forensics.sources import zstandard
 from forensics.sources.encodings import legacy_encoding
 from forensics.sources.urls import Url
 
@@ -32,7 +33,6 @@ _REFUSED_MAGIC = (
     (b"\xff\xd8\xff", "a JPEG picture", "give the table or log itself, not a picture of it"),
     (b"SQLite format 3", "a SQLite database", "say which table of it: --table payments"),
     (b"\xd0\xcf\x11\xe0", "an old Excel or Word file", "save it as .xlsx or CSV"),
-    (b"\x28\xb5\x2f\xfd", "Zstandard-compressed", "unpack it with 'zstd -d' first"),
     (b"\x7fELF", "a program", "give a table or a log"),
 )
 
@@ -69,7 +69,7 @@ def prepare(path: Path, workdir: Path) -> Evidence:
         workdir: where a clean copy may be written; the caller removes it.
 
     Raises:
-        EvidenceError: missing, a directory, empty, unreadable.
+        EvidenceError: missing, empty, unreadable.
         UnrecognisedError: a container that is no table and no log.
     """
     _check_is_file(path)
@@ -103,8 +103,6 @@ def prepare(path: Path, workdir: Path) -> Evidence:
 
 def _check_is_file(path: Path) -> None:
     try:
-        if path.is_dir():
-            raise EvidenceError(f"{path}: this is a directory, expected a file", f"name the files in it: {path.name}/*")
         if not path.exists():
             near = _nearest(path)
             raise EvidenceError(f"{path}: there is no such file", f"did you mean {near}?" if near else "check the path")
@@ -142,6 +140,9 @@ def _open_uncompressed(path: Path, head: bytes) -> Iterator[tuple[IO[bytes], str
     elif head.startswith(b"\xfd7zXZ"):
         with lzma.open(path) as file:
             yield cast(IO[bytes], file), "xz"
+    elif head.startswith(zstandard.MAGIC):
+        with zstandard.open_zstd(path) as file:
+            yield file, "zstd"
     elif head.startswith(b"PK\x03\x04"):
         with zipfile.ZipFile(path) as archive:
             members = [m for m in archive.namelist() if not m.endswith("/") and not m.startswith("__MACOSX/")]

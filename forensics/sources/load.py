@@ -16,7 +16,7 @@ import duckdb
 from forensics import schema, store
 from forensics.errors import EvidenceError, ForensicsError, UnrecognisedError, UsageError
 from forensics.model import Refused, Source
-from forensics.sources import columns, databases, logs, register, tables, zones
+from forensics.sources import columns, databases, gather, logs, register, tables, zones
 from forensics.sources.align import align_settlements
 from forensics.sources.clock import join_clock
 from forensics.sources.evidence import Evidence
@@ -61,7 +61,7 @@ def load_files(
     options: Options,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Loaded:
-    """Load files and databases into the case, those whose times carry an offset first, because they place the others.
+    """Load evidence into the case: first what carries the offset of its times, because it places the rest.
 
     Raises:
         UsageError: options that mean nothing.
@@ -70,11 +70,11 @@ def load_files(
     connection.execute("SET TimeZone = 'UTC'")
     loaded: list[Source] = []
     already: list[str] = []
-    refused: list[Refused] = []
+    files, refused = gather.gather(paths, progress)
     with tempfile.TemporaryDirectory(prefix="forensics-") as folder:
         workdir = Path(folder)
         plans = []
-        for place in databases.places(paths, options):
+        for place in databases.places(files, options):
             try:
                 plans.append(_plan(databases.bring(connection, place, workdir, options, progress), options))
             except UsageError:
@@ -219,7 +219,7 @@ def _zone_of_log(
 def _hop(name: str) -> str | None:
     """The hop a log was written at, where the file name tells one: gateway.log -> gateway, access.log -> None."""
     stem = name.split(".", 1)[0].casefold()
-    return None if stem in ("access", "access_log", "requests", "log", "out") else stem
+    return None if stem in ("access", "access_log", "requests", "log", "out", "stdin") else stem
 
 
 # Tables ---------------------------------------------------------------------------------------------------------

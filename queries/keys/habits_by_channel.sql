@@ -12,20 +12,28 @@
 -- columns.expired  = { type = "BIGINT", help = "Orders with two effects of one key, far apart." }
 -- columns.race     = { type = "BIGINT", help = "Orders with two effects of one key, at once." }
 -- ///
-WITH sent AS (
+WITH owners AS (
+  SELECT idempotency_key, min(order_id) AS order_id
+  FROM payments
+  WHERE idempotency_key IS NOT NULL
+    AND order_id IS NOT NULL
+  GROUP BY idempotency_key
+),
+sent AS (
   SELECT business_key AS order_id, key AS idempotency_key
   FROM idempotency_log
   WHERE business_key IS NOT NULL
   UNION ALL
-  SELECT order_id, idempotency_key
-  FROM requests
-  WHERE order_id IS NOT NULL
-    AND idempotency_key IS NOT NULL
-    AND method IN ('POST', 'PUT', 'PATCH', 'DELETE')
+  SELECT coalesce(r.order_id, w.order_id), r.idempotency_key
+  FROM requests AS r
+  LEFT JOIN owners AS w ON w.idempotency_key = r.idempotency_key
+  WHERE r.idempotency_key IS NOT NULL
+    AND r.method IN ('POST', 'PUT', 'PATCH', 'DELETE')
 ),
 seen AS (
   SELECT order_id, count(*) AS times, count(DISTINCT idempotency_key) AS keys
   FROM sent
+  WHERE order_id IS NOT NULL
   GROUP BY order_id
 ),
 apart AS (

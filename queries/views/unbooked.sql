@@ -34,6 +34,17 @@ twins AS (
     u.source_id,
     u.line_no,
     d.ledger_currency,
+    coalesce(abs(date_diff('microsecond', u.settled_at, d.settled_at)), 0)
+  FROM unpaired AS u
+  JOIN payments AS p ON p.order_id = u.order_id
+  JOIN settlement_pairs AS d
+    ON d.ledger_source_id = p.source_id AND d.ledger_line_no = p.line_no
+    AND d.direction = u.direction AND d.gross = u.gross
+  UNION ALL
+  SELECT
+    u.source_id,
+    u.line_no,
+    d.ledger_currency,
     coalesce(abs(date_diff('microsecond', u.settled_at, t.settled_at)), 0)
   FROM unpaired AS u
   JOIN settled AS t ON t.provider_ref = u.provider_ref AND t.direction = u.direction AND t.gross = u.gross

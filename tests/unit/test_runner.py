@@ -137,3 +137,20 @@ def test_counting_a_table(runner: Runner) -> None:
     assert runner.count("payments") == 0
     with pytest.raises(QueryError):
         runner.count("no_such_table")
+
+
+def test_a_kept_view_answers_the_same_and_is_read_once(connection: duckdb.DuckDBPyConnection) -> None:
+    runner = Runner(connection)
+    connection.execute(
+        "INSERT INTO settlements (source_id, line_no, provider_ref, amount) VALUES (1, 1, 't-1', 5), (1, 2, 't-2', 7)"
+    )
+    before = runner.run("settlement/unbooked_sums").rows
+    for view in ("settlement_pairs", "unbooked"):
+        runner.keep(view)
+    assert runner.run("settlement/unbooked_sums").rows == before
+    assert before
+
+
+def test_only_views_of_a_case_are_kept(connection: duckdb.DuckDBPyConnection) -> None:
+    with pytest.raises(QueryError, match="no view of a case is called 'payments'"):
+        Runner(connection).keep("payments")

@@ -30,6 +30,7 @@ from forensics.sources.databases.sqlite import SQLite, is_sqlite
 from forensics.sources.evidence import Evidence
 from forensics.sources.evidence import prepare as prepare_file
 from forensics.sources.options import Options
+from forensics.sources.stdin import STDIN, prepare_stdin
 from forensics.sources.urls import Engine, Url, is_url, parse
 
 DRIVERS: Mapping[Engine, Callable[[Url], Driver]] = {"postgresql": PostgreSQL, "mysql": MySQL, "sqlite": SQLite}
@@ -79,6 +80,9 @@ def bring(
         EvidenceError: it cannot be read.
         UsageError: it is not said what of a database.
     """
+    if place == STDIN:
+        progress("reading standard input")
+        return prepare_stdin(workdir)
     if isinstance(place, Path):
         return prepare_file(place, workdir)
     if place.engine == "remote":

@@ -23,6 +23,7 @@ id,order_id,amount,currency,status,created_at,instrument
 2,A,10000,KRW,APPROVED,2026-11-30T13:00:04.000Z,****1
 3,B,5000,KRW,APPROVED,2026-11-30T13:01:00.000Z,****2
 """
+BAD_AMOUNTS = [(4, "x"), (5, "it's"), (6, "y' found"), (7, "z")]
 
 
 @pytest.fixture
@@ -109,6 +110,59 @@ def test_load_makes_no_case_that_would_hold_nothing(forensics: Run, payments: Pa
     assert forensics("load", tmp_path / "c.duckdb", tmp_path / "absent.csv").code == 1
     assert forensics("load", tmp_path / "c.duckdb", payments, "--zone", "Nowhere/City").code == 2
     assert not (tmp_path / "c.duckdb").exists()
+
+
+BROKEN = PAYMENTS + "".join(f"{n},C,{cell},KRW,APPROVED,2026-11-30T13:0{n}:00Z,****3\n" for n, cell in BAD_AMOUNTS)
+BROKEN += "".join(f"{n},E{n},100,KRW,APPROVED,2026-11-30T14:{n}:00Z,****4\n" for n in range(10, 30))
+
+
+def test_sources_shows_rejected_rows_by_reason_with_three_examples_each(
+    forensics: Run, payments: Path, tmp_path: Path
+) -> None:
+    payments.write_text(BROKEN + "8,D,1,KRW\n", encoding="utf-8")
+    assert forensics("load", tmp_path / "case.duckdb", payments).code == 0
+    lines = forensics("sources", tmp_path / "case.duckdb").out.splitlines()
+    start = next(i for i, line in enumerate(lines) if line.startswith("    rejected   "))
+    assert [line.partition(": ")[0] for line in lines[start:]] == [
+        "    rejected   4 rows",
+        "    rejected line 5",
+        "    rejected line 6",
+        "    rejected line 7",
+        "    rejected   1 row",
+        "    rejected line 29",
+    ]
+    assert lines[start].endswith("amount: an amount of money expected, something else found")
+    assert lines[start + 4].endswith("4 fields where the headings have 7")
+
+
+def test_a_dry_run_shows_what_sources_would_and_makes_no_case(forensics: Run, payments: Path, tmp_path: Path) -> None:
+    payments.write_text(BROKEN, encoding="utf-8")
+    case = tmp_path / "case.duckdb"
+    tried = forensics("load", case, payments, "--dry-run")
+    assert (tried.code, case.exists()) == (0, False)
+    assert tried.err.endswith("dry run: nothing was changed\n")
+    assert forensics("load", case, payments).code == 0
+    assert tried.out == forensics("sources", case).out
+
+
+def test_a_dry_run_knows_what_the_case_holds_and_leaves_it_as_it_is(
+    forensics: Run, case: Path, payments: Path, tmp_path: Path
+) -> None:
+    before = case.read_bytes()
+    other = tmp_path / "other.csv"
+    other.write_text(PAYMENTS.replace("APPROVED", "DECLINED"), encoding="utf-8")
+    said = forensics("load", "--dry-run", case, payments, other, tmp_path / "absent.csv")
+    assert said.code == 1
+    assert f"{payments}: the case holds these bytes already" in said.out
+    assert "other.csv: payments, csv" in said.out
+    assert "payments.csv: payments, csv" not in said.out
+    assert "absent.csv: there is no such file" in said.err
+    assert case.read_bytes() == before
+
+
+def test_a_dry_run_into_what_is_no_case_is_refused(forensics: Run, payments: Path) -> None:
+    said = forensics("load", "--dry-run", payments, payments)
+    assert (said.code, "this is not a case file" in said.err) == (1, True)
 
 
 def test_sources_shows_some_of_the_rejected_rows(forensics: Run, tmp_path: Path) -> None:

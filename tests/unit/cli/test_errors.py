@@ -92,10 +92,11 @@ def test_evidence_that_cannot_be_used_is_refused_in_one_sentence(forensics: Run,
     assert list((tmp_path / "out").iterdir()) == []
 
 
-def test_a_directory_and_a_missing_file_are_refused(forensics: Run, payments: Path, tmp_path: Path) -> None:
+def test_an_empty_folder_and_a_missing_file_are_refused(forensics: Run, payments: Path, tmp_path: Path) -> None:
     (tmp_path / "dir").mkdir()
     for path, words in (
-        (tmp_path / "dir", "this is a directory, expected a file"),
+        (tmp_path / "dir", "the folder holds no file of evidence"),
+        (tmp_path / "access.log*", "no file matches the pattern"),
         (tmp_path / "paymens.csv", "there is no such file"),
     ):
         said = forensics("investigate", path, "--out", tmp_path / "out")

@@ -26,10 +26,18 @@ DEFAULTS: Mapping[str, Mapping[str, Any]] = {
     | {"kind": "charge"},
     "requests": {"source_id": 2, "method": "POST", "path": "/v1/payments", "route": "/v1/payments", "status": 201},
     "deliveries": {"source_id": 3, "message_id": "M1", "business_key": "A"},
+    "settlements": {"source_id": 4, "currency": "KRW", "movement": "payment"},
+    "idempotency_log": {"source_id": 5, "status": "processed"},
     "dead_letters": {"source_id": 4, "reason": "503 Service Unavailable", "attempts": 5, "original": "{}"},
 }
-TIMES = {"payments": "created_at", "requests": "started_at", "deliveries": "delivered_at"} | {
-    "dead_letters": "first_failed_at"
+TIMES = {
+    "payments": "created_at",
+    "requests": "started_at",
+    "deliveries": "delivered_at",
+    "settlements": "settled_at",
+} | {
+    "dead_letters": "first_failed_at",
+    "idempotency_log": "created_at",
 }
 
 

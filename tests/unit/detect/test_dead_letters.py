@@ -162,7 +162,9 @@ def test_no_letters_are_no_answer(given: Any) -> None:
 
 
 def test_what_must_not_be_sent_is_the_gravest_finding(given: Any) -> None:
-    found = measure(given, letter("PAID"), letter("A", reason=None), letter("B", attempts=4000), letter("C", at=-50 * DAY))
+    found = measure(
+        given, letter("PAID"), letter("A", reason=None), letter("B", attempts=4000), letter("C", at=-50 * DAY)
+    )
     findings = {f.id: f for f in find_letters(found)}
     assert list(findings) == [
         "dead-letters-unsafe-to-replay",

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from forensics.detect.causes import Setting, explain
-from forensics.detect.keys import find_keys, measure_keys
+from forensics.detect.keys import MODES, find_keys, find_swallowed, measure_keys
 from forensics.detect.ledger import judge_rows
 
 
@@ -25,7 +25,7 @@ def order(n: int, *keys: str | None, **cells: Any) -> list[dict[str, Any]]:
 
 
 def only(mode: str, orders: int) -> dict[str, int]:
-    return {"none": 0, "one_key": 0, "key_per_attempt": 0, "key_reused": 0, mode: orders}
+    return {**dict.fromkeys(MODES, 0), mode: orders}
 
 
 def test_orders_without_a_key(given: Any) -> None:
@@ -56,7 +56,7 @@ def test_channels_have_habits_of_their_own(given: Any) -> None:
     app = [row for n in range(5) for row in order(n, f"a{n}", *([f"b{n}"] if n else []), channel="app")]
     web = [row for n in range(10, 15) for row in order(n, f"c{n}", *([f"c{n}"] if n > 10 else []), channel="web")]
     found, _ = modes(given, [*app, *web])
-    assert found == {"none": 0, "one_key": 5, "key_per_attempt": 5, "key_reused": 0}
+    assert found == {**only("one_key", 5), "key_per_attempt": 5}
 
 
 def test_a_second_click_with_a_new_key_is_no_habit_of_retries(given: Any) -> None:
@@ -75,3 +75,59 @@ def test_rows_without_an_order_have_no_mode(given: Any, payments: list[dict[str,
     found, rows = modes(given, payments)
     assert not any(found.values())
     assert find_keys(found, rows) == ()
+
+
+# What a log or the receiver's own list of keys adds -------------------------------------------------------------
+
+
+def inbox(at: float, order_id: str, key: str, status: str = "processed") -> dict[str, Any]:
+    return {"at": at, "business_key": order_id, "key": key, "status": status}
+
+
+def test_a_list_of_keys_shows_the_retries_that_were_not_booked_again(given: Any) -> None:
+    """No order has two rows; the list shows that web kept its key and app did not."""
+    rows = [{"at": n, "order_id": f"O{n}", "idempotency_key": f"k{n}", "channel": "web"} for n in range(3)]
+    rows += [{"at": n, "order_id": f"O{n}", "idempotency_key": f"k{n}", "channel": "app"} for n in range(10, 14)]
+    seen = [inbox(n + t, f"O{n}", f"k{n}") for n in range(3) for t in (0, 1)]
+    seen += [inbox(n + t, f"O{n}", f"k{n}" if t else f"old{n}") for n in range(10, 14) for t in (0, 1)]
+    runner = given(payments=rows, idempotency_log=seen)
+    assert measure_keys(runner, ()) == {**dict.fromkeys(MODES, 0), "one_key": 3, "key_per_attempt": 4}
+
+
+@pytest.mark.parametrize(("gap", "mode", "finding"), [(259_200, "expired", "key-expired"), (2, "race", "key-race")])
+def test_two_effects_of_one_key_leak_through_a_receiver_that_honours_keys(
+    given: Any, gap: float, mode: str, finding: str
+) -> None:
+    leak = [{"at": t, "order_id": "LEAK", "idempotency_key": "k"} for t in (0, gap)]
+    held = {"at": 5, "order_id": "HELD", "idempotency_key": "h"}
+    replays = [inbox(5, "HELD", "h"), inbox(6, "HELD", "h", "replayed")]
+    runner = given(payments=[*leak, held], idempotency_log=replays)
+    rows = explain(runner, judge_rows(runner), Setting(1000, 1000, None, None)).rows
+    found = measure_keys(runner, rows)
+    assert found == {**dict.fromkeys(MODES, 0), "one_key": 1, mode: 1}
+    assert [f.id for f in find_keys(found, rows)] == [finding]
+
+
+def test_two_effects_of_one_key_leak_nowhere_when_nobody_honours_keys(given: Any) -> None:
+    found, _ = modes(given, [{"at": t, "order_id": "A", "idempotency_key": "k"} for t in (0, 2)])
+    assert found == only("one_key", 1)
+
+
+def test_an_order_under_a_used_key_is_swallowed(given: Any) -> None:
+    """B came under A's key, was answered, and is not in the ledger."""
+    seen = [inbox(0, "A", "k"), inbox(60, "B", "k", "replayed")]
+    (found,) = find_swallowed(given(payments=[{"at": 0, "idempotency_key": "k"}], idempotency_log=seen))
+    assert not isinstance(found, str)
+    assert (found.id, found.severity, found.numbers) == ("key-reused", "high", {"swallowed": 1})
+    assert [(e.table, e.line_no) for e in found.evidence] == [("idempotency_log", 2)]
+
+
+def test_an_order_that_was_booked_under_a_used_key_is_not_swallowed(given: Any) -> None:
+    seen = [inbox(0, "A", "k"), inbox(90_000, "B", "k")]
+    rows = [{"at": 0, "order_id": o, "idempotency_key": "k"} for o in "AB"]
+    assert find_swallowed(given(payments=rows, idempotency_log=seen)) == ()
+
+
+def test_without_a_log_or_a_list_of_keys_nothing_can_be_seen_to_be_swallowed(given: Any) -> None:
+    answer = find_swallowed(given(payments=[{"at": 0, "idempotency_key": "k"}]))
+    assert isinstance(answer, str)

@@ -12,7 +12,14 @@ from typing import Any
 import pytest
 
 from forensics.model import Conduct, ConductRule, DeadLetter, DeadLetters, Scan
-from forensics.render.conduct import plain_conduct, plain_letters, plain_violations, render_conduct, render_letters
+from forensics.render.conduct import (
+    plain_conduct,
+    plain_keys,
+    plain_letters,
+    plain_violations,
+    render_conduct,
+    render_letters,
+)
 from forensics.render.export import render_findings
 from forensics.render.html import ReportMeta, render_report
 from forensics.render.replay import render_replay
@@ -146,3 +153,11 @@ def test_the_report_says_why_when_neither_was_examined(incident: Scan) -> None:
     assert "Not examined: no access log was given." in page
     assert "Not examined: no dead letters were given." in page
     assert "replay.csv" not in page
+
+
+def test_swallowed_orders_stand_beside_the_key_modes(incident: Scan) -> None:
+    keys = incident.keys or {}
+    assert plain_keys(incident) == keys
+    one = replace(incident.findings[0], rule="keys/swallowed", evidence_total=17)
+    assert plain_keys(replace(incident, findings=(one,))) == {**keys, "orders_told_paid_but_never_paid": 17}
+    assert plain_keys(replace(incident, keys=None)) is None

@@ -80,8 +80,10 @@ EXPORTS: list[tuple[str, dict[str, Any], tuple[Any, ...]]] = [
         "kafka_connect_dlq",
         {
             "ts": 1773448017000,
-            "headers": ["__connect.errors.topic", "pay", "__connect.errors.partition", "3"]
-            + ["__connect.errors.offset", "8", "__connect.errors.exception.class.name", "java.sql.SQLException"],
+            "headers": [
+                *("__connect.errors.topic", "pay", "__connect.errors.partition", "3"),
+                *("__connect.errors.offset", "8", "__connect.errors.exception.class.name", "java.sql.SQLException"),
+            ],
             "payload": TEXT,
         },
         ("pay: 3: 8", "java.sql.SQLException", None, None, FIRST, "pay"),
@@ -106,7 +108,14 @@ EXPORTS: list[tuple[str, dict[str, Any], tuple[Any, ...]]] = [
     ),
     (
         "sidekiq_dead",
-        {"jid": "m", "class": "Pay", "args": [BODY], "queue": "pay", "error_class": "Net::ReadTimeout", "retry_count": 5}
+        {
+            "jid": "m",
+            "class": "Pay",
+            "args": [BODY],
+            "queue": "pay",
+            "error_class": "Net::ReadTimeout",
+            "retry_count": 5,
+        }
         | {"error_message": "late", "failed_at": 1773448017, "retried_at": 1773448475330},
         ("m", "Net::ReadTimeout: late", 6, FIRST, LAST, "pay"),
     ),
@@ -119,7 +128,9 @@ EXPORTS: list[tuple[str, dict[str, Any], tuple[Any, ...]]] = [
 ]
 
 
-@pytest.mark.parametrize(("product", "export", "held"), EXPORTS, ids=[f"{p} {n}" for n, (p, _, _) in enumerate(EXPORTS)])
+@pytest.mark.parametrize(
+    ("product", "export", "held"), EXPORTS, ids=[f"{p} {n}" for n, (p, _, _) in enumerate(EXPORTS)]
+)
 def test_a_product_s_letter_is_read_from_where_it_keeps_things(
     desk: Any, product: str, export: dict[str, Any], held: tuple[Any, ...]
 ) -> None:

@@ -238,7 +238,9 @@ def test_a_path_is_no_pattern(desk: Desk, name: str) -> None:
 
 def test_with_several_tables_a_given_heading_need_not_stand_in_each(desk: Desk, tmp_path: Path) -> None:
     payments, settled = tmp_path / "p.csv", tmp_path / "s.csv"
-    payments.write_text("pid,vorgang,amount,created_at\np1,A,5.00,2026-03-02T01:00:00Z\np2,A,5.00,2026-03-02T01:00:04Z\n")
+    payments.write_text(
+        "pid,vorgang,amount,created_at\np1,A,5.00,2026-03-02T01:00:00Z\np2,A,5.00,2026-03-02T01:00:04Z\n"
+    )
     settled.write_text("tid,order_id,gross,fee,net,settled_at\nt1,A,5.00,0.10,4.90,2026-03-02T01:00:00Z\n")
     loaded = load_files(desk.connection, [payments, settled], Options(mapping={"order_id": "vorgang"}))
     assert {s.kind: s.mapping["order_id"].split(" ")[0] for s in loaded.sources} == {
