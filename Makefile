@@ -4,14 +4,18 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test lint check bench clean
+.PHONY: demo test test-outside lint check bench clean
+# Real servers and a real browser: apt-get install postgresql mariadb-server-core mariadb-client-core chromium
+OUTSIDE := tests/databases tests/browser
 
 demo: $(STAMP)
 	$(BIN)/forensics demo
 
-# The tests of databases run servers of their own; their programs: apt-get install postgresql mariadb-server-core mariadb-client-core
 test: $(STAMP)
-	$(BIN)/pytest
+	$(BIN)/pytest $(addprefix --ignore=,$(OUTSIDE))
+
+test-outside: $(STAMP)
+	$(BIN)/pytest $(OUTSIDE)
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
@@ -19,7 +23,7 @@ lint: $(STAMP)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-check: lint test
+check: lint test test-outside
 
 bench: $(STAMP)
 	$(BIN)/python -m tests.bench

@@ -61,7 +61,11 @@ evidence_options = _stack(
     click.option(
         "--format", help="What the text files are: csv, jsonl or the id of a log format.  [default: recognised]"
     ),
-    click.option("--log-format", help="nginx log_format or Apache LogFormat string of the logs."),
+    click.option(
+        "--log-format",
+        help="nginx log_format or Apache LogFormat string of the logs; with --nginx-conf the name of a format in it.",
+    ),
+    click.option("--nginx-conf", type=PATH, metavar="FILE", help="nginx configuration whose log_format the logs have."),
     click.option("--unit", type=click.Choice(["minor", "major"]), help="Whether amounts are in minor units (cents)."),
     click.option("--currency", help="ISO 4217 code for tables that name none."),
     click.option(
@@ -99,6 +103,7 @@ def options_from(given: Mapping[str, Any]) -> Options:
         zone=given["zone"],
         format=given["format"],
         log_format=given["log_format"],
+        nginx_conf=given["nginx_conf"],
         unit=given["unit"],
         currency=given["currency"],
         status=pairs("--status", given["status"]),

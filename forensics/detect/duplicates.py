@@ -103,8 +103,8 @@ def _excess(summary: PaymentsSummary, rows: Sequence[RepeatRow]) -> Finding | No
         statement=(
             f"{many(summary.excess_rows, 'payment')} of {many(summary.orders_with_excess, 'order')} took effect once "
             f"too often: {money_words(summary.excess_amount)}{back}. "
-            f"Beyond doubt: {many(summary.refund_rows, 'payment')} ({money_words(summary.refund_amount)}, refunds.csv); "
-            f"for a person to judge: {summary.review_rows:,}."
+            f"Beyond doubt, in refunds.csv: {many(summary.refund_rows, 'payment')}, "
+            f"{money_words(summary.refund_amount)}; for a person to judge: {summary.review_rows:,}."
         ),
         why=(
             "same order, amount, currency and (where known) instrument, and nothing in the rows that makes it lawful",

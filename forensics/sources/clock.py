@@ -22,7 +22,7 @@ _CLOCKS = frozenset(
         *("時刻", "時間", "取引時刻", "決済時刻", "処理時刻"),
     )
 )
-_CLOCK = r"\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?( ?[AaPp][Mm])?"
+_CLOCK = r"((오전|오후|午前|午後) ?)?\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?( ?[AaPp][Mm])?"
 
 
 def join_clock(connection: duckdb.DuckDBPyConnection, staged: Staged) -> Staged:

@@ -67,6 +67,7 @@ def load_files(
         UsageError: options that mean nothing.
     """
     check(options)
+    described = logs.read_nginx_conf(options.nginx_conf, options.log_format) if options.nginx_conf else ()
     connection.execute("SET TimeZone = 'UTC'")
     loaded: list[Source] = []
     already: list[str] = []
@@ -76,7 +77,7 @@ def load_files(
         plans = []
         for place in databases.places(files, options):
             try:
-                plans.append(_plan(databases.bring(connection, place, workdir, options, progress), options))
+                plans.append(_plan(databases.bring(connection, place, workdir, options, progress), options, described))
             except UsageError:
                 raise
             except ForensicsError as exc:
@@ -98,21 +99,32 @@ def load_files(
     return Loaded(align_settlements(connection, loaded), tuple(already), tuple(refused))
 
 
-def _plan(evidence: Evidence, options: Options) -> _Plan:
+def _plan(evidence: Evidence, options: Options, described: Sequence[LogFormat]) -> _Plan:
     log = None
     if evidence.container == "text" and options.kind in (None, "requests") and options.format not in TEXT_TABLES:
-        sample = [line for line in spread_lines(evidence.readable, 1000) if line.strip()]
-        if options.log_format:
-            log = logs.LogRecognition(logs.from_log_format(options.log_format), 1.0, "given by --log-format", None)
-        else:
-            log = logs.recognise(sample, options.format)
-        if log is None and options.format:
-            _refuse_format(evidence, sample, options.format)
+        log = _recognise_log(evidence, options, described)
     if log is None and options.kind == "requests":
         raise UnrecognisedError(
             f"{evidence.path}: no known log format reads its lines", "describe it with --log-format '$remote_addr ...'"
         )
     return _Plan(evidence, log, 1 if log is None else (0 if log.format.has_offset else 2))
+
+
+def _recognise_log(evidence: Evidence, options: Options, described: Sequence[LogFormat]) -> logs.LogRecognition | None:
+    """The format of a log: by the user's words where there are any that fit, else by its lines."""
+    sample = [line for line in spread_lines(evidence.readable, 1000) if line.strip()]
+    if options.log_format and not described:
+        return logs.LogRecognition(logs.from_log_format(options.log_format), 1.0, "given by --log-format", None)
+    # A format that is named need not read half of the lines; one that is picked must.
+    log = logs.recognise_among(described, sample, 0.0 if options.log_format else 0.5)
+    if log is not None:
+        return log
+    log = logs.recognise(sample, options.format)
+    if log is None and options.format:
+        _refuse_format(evidence, sample, options.format)
+    if log is not None and described:
+        return replace(log, why=f"{log.why}; the log_format of --nginx-conf does not read them")
+    return log
 
 
 def _refuse_format(evidence: Evidence, sample: Sequence[str], wanted: str) -> None:

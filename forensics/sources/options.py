@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from forensics.errors import UsageError
 from forensics.sources import values, zones
@@ -27,7 +28,9 @@ class Options:
     format: str | None = None
     """csv, jsonl or the id of a log format, for the text files given (`--format`)."""
     log_format: str | None = None
-    """nginx log_format or Apache LogFormat string (`--log-format`)."""
+    """nginx log_format or Apache LogFormat string; with `nginx_conf` the name of one in it (`--log-format`)."""
+    nginx_conf: Path | None = None
+    """An nginx configuration whose log_format directives describe the logs (`--nginx-conf`)."""
     unit: str | None = None
     """minor | major (`--unit`)."""
     currency: str | None = None

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 
 import duckdb
 
 from forensics import schema
 from forensics.errors import EvidenceError
 from forensics.model import Source
-from forensics.sources import columns, letters, money, register, values, zones
+from forensics.sources import columns, folds, letters, money, register, values, zones
 from forensics.sources.evidence import Evidence
 from forensics.sources.options import Options
 from forensics.sources.staged import REJECT_TEXT, Staged, normal
@@ -67,7 +69,9 @@ class TableReader:
             self._reject(source_id, expressions, required)
         time = next((c.name for c in self._table.columns if c.type == "TIMESTAMP"), None)
         counts = register.count_rows(self._connection, self._table.name, time, source_id)
-        notes = [*self._evidence.notes, *self._staged.notes, *self._zone_notes(), *self._warnings(source_id)]
+        window = (counts["first_at"], counts["last_at"])
+        notes = [*self._evidence.notes, *self._staged.notes, *self._zone_notes(), *self._folds(time, window)]
+        notes += self._warnings(source_id)
         for name in ("staged", "staged_rejects"):
             self._connection.execute(f"DROP TABLE {name}")
         return Source(
@@ -173,19 +177,42 @@ class TableReader:
         seen = ", ".join(sorted(set(values.sample(self._connection, column)))[:3])
         return [f"column {column.heading!r} ({seen[:60]}) is not read; say the zone with --zone"]
 
+    def _folds(self, name: str | None, window: tuple[datetime | None, datetime | None]) -> list[str]:
+        """Rows whose local time occurs twice in the zone, or never."""
+        first, last = window
+        choice = self._found.mapping.get(name) if name else None
+        if self._zone is None or choice is None or first is None or last is None:
+            return []
+        # A cell with an offset of its own reads the same whatever the zone.
+        here, there = (values.read_time(self._connection, choice.column, zone) for zone in ("UTC", "Etc/GMT-14"))
+        if here is None or there is None or not here.naive:
+            return []
+        local = f"CASE WHEN ({here.sql}) <> ({there.sql}) THEN {here.sql} END"
+        return folds.note_folds(self._connection, local, self._zone.name, (first, last))
+
     def _currency(self) -> str:
-        """The code that the amount's own heading names, else the row's, else what the user says."""
+        """The code that the amount's own heading names, else the row's, what the user says, what the language says."""
         choice = self._found.mapping.get("currency")
         code = self._currency_of_heading()
         if choice and not code:
             return f"nullif(upper(trim(CAST({choice.column.name} AS VARCHAR))), '')"
-        code = code or self._options.currency
+        code = code or self._options.currency or self._currency_of_language()
         return f"'{code.upper()}'" if code else "CAST(NULL AS VARCHAR)"
 
     def _currency_of_heading(self) -> str | None:
         amount = self._found.mapping.get("amount")
         words = columns.tokens(amount.column.heading) if amount else []
         return next((w for w in words if w in _CURRENCIES), None)
+
+    def _currency_of_language(self) -> str | None:
+        """Won or yen, where Korean or Japanese headings stand over whole amounts; shown as an assumption."""
+        amount = self._found.mapping.get("amount")
+        language = zones.of_words([c.heading for c in self._staged.columns])
+        code = {"Asia/Seoul": "KRW", "Asia/Tokyo": "JPY"}.get(language.name) if language else None
+        if code is None or amount is None or "DECIMAL" in amount.column.type:
+            return None
+        cells = values.sample(self._connection, amount.column, 200)
+        return None if any(re.search(r"[.,]\d{1,2}\D*$", cell) for cell in cells) else code
 
     def _finish_payments(self, expressions: dict[str, str]) -> dict[str, str]:
         """Canonical status and kind beside the ledger's own words, and what maps to nothing as JSON."""
@@ -266,6 +293,10 @@ class TableReader:
             notes.append("no status column: every row is taken as captured")
         if "currency" not in self._found.mapping and self._currency().startswith("CAST"):
             notes.append("no currency column: amounts stand under XXX; say it with --currency")
+        elif "currency" not in self._found.mapping and not (self._options.currency or self._currency_of_heading()):
+            notes.append(
+                f"no currency column: {self._currency_of_language()} assumed from the language of the headings"
+            )
         return notes
 
 

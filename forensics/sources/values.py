@@ -15,23 +15,25 @@ from importlib.resources import files
 
 import duckdb
 
+from forensics.sources import spelt
 from forensics.sources.staged import StagedColumn
 
 _SAMPLE_ROWS = 2000
 _OFFSET = r"\d:\d{2}(:\d{2}([.,]\d+)?)?\s*(Z|z|UTC|GMT|[+-]\d{2}(:?\d{2})?)$"
+
+_HALF_DAY = r"(?i)\d\s*[ap]\.?\s?m\.?$"
 
 _DAYS = (
     *(("%d.%m.%Y", "day first"), ("%d/%m/%Y", "day first"), ("%m/%d/%Y", "month first"), ("%d-%m-%Y", "day first")),
     *(("%d.%m.%y", "day first"), ("%d/%m/%y", "day first"), ("%m/%d/%y", "month first")),
     *(("%d-%b-%Y", "day first"), ("%d %b %Y", "day first"), ("%b %d, %Y", "month first")),
     *(("%Y.%m.%d", "year first"), ("%Y. %m. %d.", "year first"), ("%Y/%m/%d", "year first"), ("%Y%m%d", "digits")),
+    ("%Y-%m-%d", "ISO"),
     *(("%Y년 %m월 %d일", "Korean"), ("%Y년%m월%d일", "Korean"), ("%Y年%m月%d日", "Japanese")),
 )
 _CLOCKS = ("", " %H:%M:%S", " %H:%M", " %H:%M:%S.%f", " %I:%M:%S %p", " %I:%M %p")
 TIME_FORMATS = (
     *((day + clock, order) for day, order in _DAYS for clock in _CLOCKS),
-    ("%Y-%m-%d %H:%M:%S.%f", "ISO"),
-    ("%Y-%m-%d %I:%M:%S %p", "ISO"),
     ("%Y%m%d%H%M%S", "digits"),
     ("%Y년 %m월 %d일 %H시 %M분 %S초", "Korean"),
     ("%Y年%m月%d日 %H時%M分%S秒", "Japanese"),
@@ -86,9 +88,12 @@ def read_time(
     if not cells:
         return None
     text = f"trim(CAST({name} AS VARCHAR))"
-    best = max(_epoch(cells, text), _iso(connection, cells, text, zoned), key=lambda f: f[0])
+    serial = spelt.is_serial(column.heading, cells), _serial(text, zoned)
+    best = max(_epoch(cells, text), _iso(connection, cells, text, zoned), serial, key=lambda f: f[0])
     if best[0] < 0.9:
         best = max(best, _formatted(connection, cells, text, zoned), key=lambda f: f[0])
+    if best[0] < 0.9 and (respelt := _respelt(connection, cells)) != cells:
+        best = max(best, _formatted(connection, respelt, spelt.respelt(text), zoned), key=lambda f: f[0])
     return best[1] if best[0] >= least else None
 
 
@@ -115,6 +120,10 @@ def _epoch(cells: Sequence[str], text: str) -> _Found:
     return 0.0, None
 
 
+def _serial(text: str, zoned: str) -> Reading:
+    return Reading(zoned.format(spelt.serial_sql(text)), "Excel's serial days", naive=True)
+
+
 def _shares(connection: duckdb.DuckDBPyConnection, cells: Sequence[str], tests: Sequence[str]) -> list[float]:
     """For each condition on `cell`, the share of cells of which it holds."""
     averages = ", ".join(f"avg(CASE WHEN {test} THEN 1.0 ELSE 0 END)" for test in tests)
@@ -136,10 +145,19 @@ def _iso(connection: duckdb.DuckDBPyConnection, cells: Sequence[str], text: str,
 
 def _castable(text: str) -> tuple[str, str]:
     """ISO 8601 text as TIMESTAMP and as TIMESTAMPTZ, the rarer spellings only where the common one fails."""
-    spelt = f"replace(upper({text}), ',', '.')"
-    tight = f"regexp_replace({spelt}, '\\s+([+-]\\d{{2}}:?\\d{{2}})$', '\\1')"
-    plain = f"coalesce(TRY_CAST({text} AS TIMESTAMP), TRY_CAST({spelt} AS TIMESTAMP))"
+    upper = f"replace(upper({text}), ',', '.')"
+    tight = f"regexp_replace({upper}, '\\s+([+-]\\d{{2}}:?\\d{{2}})$', '\\1')"
+    plain = f"coalesce(TRY_CAST({text} AS TIMESTAMP), TRY_CAST({upper} AS TIMESTAMP))"
+    # A cast to TIMESTAMP also drops AM and PM, and half a day with it.
+    plain = f"CASE WHEN NOT regexp_matches({text}, '{_HALF_DAY}') THEN {plain} END"
     return plain, f"coalesce(TRY_CAST({text} AS TIMESTAMPTZ), TRY_CAST({tight} AS TIMESTAMPTZ))"
+
+
+def _respelt(connection: duckdb.DuckDBPyConnection, cells: Sequence[str]) -> list[str]:
+    rows = connection.execute(
+        f"SELECT {spelt.respelt('cell')} FROM (SELECT unnest($cells) AS cell)", {"cells": list(cells)}
+    ).fetchall()
+    return [row[0] for row in rows]
 
 
 def _formatted(connection: duckdb.DuckDBPyConnection, cells: Sequence[str], text: str, zoned: str) -> _Found:

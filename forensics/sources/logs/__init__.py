@@ -16,10 +16,20 @@ from forensics.sources.logs import sql as log_sql
 from forensics.sources.logs.attempts import settle_attempts
 from forensics.sources.logs.catalogue import LogFormat
 from forensics.sources.logs.fields import Field
-from forensics.sources.logs.recognise import LogRecognition, recognise
+from forensics.sources.logs.nginx_conf import read_nginx_conf
+from forensics.sources.logs.recognise import LogRecognition, recognise, recognise_among
 from forensics.sources.logs.strings import from_log_format
 
-__all__ = ["LogRecognition", "from_log_format", "recognise", "rejects_sql", "requests_sql", "settle_attempts"]
+__all__ = [
+    "LogRecognition",
+    "from_log_format",
+    "read_nginx_conf",
+    "recognise",
+    "recognise_among",
+    "rejects_sql",
+    "requests_sql",
+    "settle_attempts",
+]
 
 
 def requests_sql(log_format: LogFormat, path: str, zone: str) -> tuple[str, list[object]]:

@@ -42,8 +42,7 @@ def recognise(sample: Sequence[str], only: str | None = None) -> LogRecognition 
     Returns:
         The recognition; None when no format reads at least half of the lines that are not blank.
     """
-    lines = [line.strip("\r\n\x00\ufeff") for line in sample if line.strip("\x00\ufeff \t\r\n")]
-    lines = [line for line in lines if len(line) <= _LONGEST] or [line[:_LONGEST] for line in lines]
+    lines = _clean(sample)
     if not lines:
         return None
     ranked = sorted(_candidates(lines), key=lambda c: -round(c[1], 2))
@@ -56,6 +55,29 @@ def recognise(sample: Sequence[str], only: str | None = None) -> LogRecognition 
     (found, share), rest = ranked[0], [c for c in ranked[1:] if c[0].id != ranked[0][0].id and c[1] > 0]
     why = f"{found.product}: reads {share:.0%} of {len(lines)} sample lines"
     return LogRecognition(found, share, why, (rest[0][0].id, rest[0][1]) if rest else None)
+
+
+def recognise_among(formats: Sequence[LogFormat], sample: Sequence[str], least: float = 0.5) -> LogRecognition | None:
+    """Of formats that a configuration defines, the one that reads most of the sample, of equals that with most fields.
+
+    Returns:
+        The recognition; None when none reads a line, or at least that share of the lines.
+    """
+    lines = _clean(sample)
+    shares = [((_json_share if f.reader == "json" else _share)(f, lines), len(f.fields), f) for f in formats if lines]
+    ranked = sorted(shares, key=lambda s: (-s[0], -s[1]))
+    if not ranked or ranked[0][0] == 0 or ranked[0][0] < least:
+        return None
+    share, _, found = ranked[0]
+    rest = [(f.id, other) for other, _, f in ranked[1:] if other > 0]
+    why = f"{found.product}: reads {share:.0%} of {len(lines)} sample lines"
+    return LogRecognition(found, share, why, rest[0] if rest else None)
+
+
+def _clean(sample: Sequence[str]) -> list[str]:
+    """The lines that are not blank, without their ends and without giants."""
+    lines = [line.strip("\r\n\x00\ufeff") for line in sample if line.strip("\x00\ufeff \t\r\n")]
+    return [line for line in lines if len(line) <= _LONGEST] or [line[:_LONGEST] for line in lines]
 
 
 def _candidates(lines: Sequence[str]) -> Iterator[tuple[LogFormat, float]]:

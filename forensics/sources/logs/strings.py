@@ -25,11 +25,12 @@ _NGINX = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 _APACHE = re.compile(r"%(?:[!\d,]*)([<>]?)(\{[^}]*\})?(\^?[A-Za-z]{1,2}|%)")
 
 
-def from_log_format(text: str) -> LogFormat:
+def from_log_format(text: str, *, escapes: bool = False) -> LogFormat:
     """The format that such a string describes.
 
     Args:
         text: nginx `log_format` or Apache `LogFormat` string, with or without the directive around it.
+        escapes: whether nginx writes a quote inside a value as \\" (escape=json), not as \\x22.
 
     Raises:
         UsageError: no variable in it, no time or no request among its fields, or two fields nothing stands between.
@@ -38,7 +39,7 @@ def from_log_format(text: str) -> LogFormat:
     if body.startswith("{") and "$" in body:
         found = _json(body)
     elif "$" in body:
-        found = _text(_nginx_items(body), "nginx_custom", "nginx, by its log_format", escapes=False, time_is="end")
+        found = _text(_nginx_items(body), "nginx_custom", "nginx, by its log_format", escapes=escapes, time_is="end")
     elif "%" in body:
         ends = "{end:" in body
         found = _text(

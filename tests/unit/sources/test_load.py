@@ -261,3 +261,18 @@ def test_a_text_called_csv_is_not_taken_for_json(desk: Desk, tmp_path: Path) -> 
     table.write_text('{"odd":1},order_id,amount,created_at\nx,A,5.00,2026-03-02T01:00:00Z\n')
     (source,) = load_files(desk.connection, [table], Options(format="csv")).sources
     assert (source.format, source.rows_loaded) == ("csv", 1)
+
+
+@pytest.mark.parametrize(
+    ("amount", "currency"),
+    [("33,000", "KRW"), ("33.50", None)],
+    ids=["whole amounts under Korean headings are won", "amounts with a fraction are not"],
+)
+def test_a_currency_is_assumed_from_the_language_only_where_it_fits(
+    desk: Desk, tmp_path: Path, amount: str, currency: str | None
+) -> None:
+    table = tmp_path / "p.csv"
+    table.write_text(f'결제번호,주문번호,금액,처리일시\np1,A,"{amount}",2026-03-02 10:00:00\n')
+    (source,) = load_files(desk.connection, [table], Options()).sources
+    assert desk.rows("SELECT currency FROM payments") == [(currency,)]
+    assert any(("KRW assumed" if currency else "under XXX") in note for note in source.notes)

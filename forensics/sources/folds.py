@@ -1,0 +1,81 @@
+"""Where a zone's clocks were set: local times that occur twice, and such that no clock showed.
+
+The database reads a time that occurs twice as the second of the two, and one that no clock showed by the offset
+before; neither can be known, so such rows are counted and told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import duckdb
+
+_DAY = timedelta(days=1)
+_MOST_DAYS = 50_000
+_MOST_NOTES = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Shift:
+    """Local times, from start up to end, that occur twice or never."""
+
+    start: datetime
+    end: datetime
+    twice: bool
+
+
+def shifts(zone: str, first: datetime, last: datetime) -> Iterator[Shift]:
+    """The shifts of a zone that touch a window, whose ends are in UTC and naive."""
+    info = ZoneInfo(zone)
+    if not (1900 < first.year and last.year < 2200 and last - first < _MOST_DAYS * _DAY):
+        return
+    at, end = first.replace(tzinfo=UTC) - _DAY, last.replace(tzinfo=UTC) + _DAY
+    while at < end:
+        before, after = (t.astimezone(info).utcoffset() or timedelta() for t in (at, at + _DAY))
+        if before != after:
+            moment = _moment(info, at, before).replace(tzinfo=None)
+            yield Shift(moment + min(before, after), moment + max(before, after), after < before)
+        at += _DAY
+
+
+def _moment(info: ZoneInfo, at: datetime, before: timedelta) -> datetime:
+    """When within the day after `at` the offset is no longer as before, to the minute."""
+    low, high = 0, 24 * 60
+    while high - low > 1:
+        middle = (low + high) // 2
+        same = (at + timedelta(minutes=middle)).astimezone(info).utcoffset() == before
+        low, high = (middle, high) if same else (low, middle)
+    return (at + timedelta(minutes=high)).replace(second=0, microsecond=0)
+
+
+def note_folds(
+    connection: duckdb.DuckDBPyConnection, local: str, zone: str, window: tuple[datetime, datetime]
+) -> list[str]:
+    """What must be said of the rows of `staged` that lie in a shift.
+
+    Args:
+        local: SQL of the local time of a row, NULL where the row carries its own offset.
+        zone: IANA name.
+        window: first and last time in UTC.
+    """
+    notes = []
+    for shift in shifts(zone, *window):
+        row = connection.execute(
+            f"SELECT count(*) FROM (SELECT {local} AS t FROM staged) WHERE t >= $start AND t < $end",
+            {"start": shift.start, "end": shift.end},
+        ).fetchone()
+        count = row[0] if row else 0
+        if count:
+            rows = "1 row lies" if count == 1 else f"{count:,} rows lie"
+            kind, read = (
+                ("occurs twice", "read as the second of the two; gaps to rows outside it may be off by as much")
+                if shift.twice
+                else ("no clock showed", "read by the offset before; perhaps the zone is another")
+            )
+            hour = "hour" if shift.end - shift.start == timedelta(hours=1) else "time"
+            notes.append(f"{rows} in the {hour} that {kind} ({shift.start:%Y-%m-%d %H:%M} {zone}): {read}")
+    more = len(notes) - _MOST_NOTES
+    return notes if more <= 0 else [*notes[:_MOST_NOTES], f"and {more} more such hours"]
