@@ -13,6 +13,9 @@ from zoneinfo import ZoneInfo
 
 import duckdb
 
+from forensics.sources import values
+from forensics.sources.staged import StagedColumn
+
 _DAY = timedelta(days=1)
 _MOST_DAYS = 50_000
 _MOST_NOTES = 4
@@ -30,7 +33,7 @@ class Shift:
 def shifts(zone: str, first: datetime, last: datetime) -> Iterator[Shift]:
     """The shifts of a zone that touch a window, whose ends are in UTC and naive."""
     info = ZoneInfo(zone)
-    if not (1900 < first.year and last.year < 2200 and last - first < _MOST_DAYS * _DAY):
+    if not (first.year > 1900 and last.year < 2200 and last - first < _MOST_DAYS * _DAY):
         return
     at, end = first.replace(tzinfo=UTC) - _DAY, last.replace(tzinfo=UTC) + _DAY
     while at < end:
@@ -52,17 +55,19 @@ def _moment(info: ZoneInfo, at: datetime, before: timedelta) -> datetime:
 
 
 def note_folds(
-    connection: duckdb.DuckDBPyConnection, local: str, zone: str, window: tuple[datetime, datetime]
+    connection: duckdb.DuckDBPyConnection, column: StagedColumn, zone: str, window: tuple[datetime, datetime]
 ) -> list[str]:
     """What must be said of the rows of `staged` that lie in a shift.
 
     Args:
-        local: SQL of the local time of a row, NULL where the row carries its own offset.
-        zone: IANA name.
+        column: the times, as `values.read_time` reads them.
+        zone: IANA name, in which times without an offset were read.
         window: first and last time in UTC.
     """
+    found = list(shifts(zone, *window))
+    local = _local(connection, column) if found else None
     notes = []
-    for shift in shifts(zone, *window):
+    for shift in found if local else ():
         row = connection.execute(
             f"SELECT count(*) FROM (SELECT {local} AS t FROM staged) WHERE t >= $start AND t < $end",
             {"start": shift.start, "end": shift.end},
@@ -79,3 +84,11 @@ def note_folds(
             notes.append(f"{rows} in the {hour} that {kind} ({shift.start:%Y-%m-%d %H:%M} {zone}): {read}")
     more = len(notes) - _MOST_NOTES
     return notes if more <= 0 else [*notes[:_MOST_NOTES], f"and {more} more such hours"]
+
+
+def _local(connection: duckdb.DuckDBPyConnection, column: StagedColumn) -> str | None:
+    """SQL of the local time of a row; NULL where a cell carries its own offset and so reads the same in every zone."""
+    here, there = (values.read_time(connection, column, zone) for zone in ("UTC", "Etc/GMT-14"))
+    if here is None or there is None or not here.naive:
+        return None
+    return f"CASE WHEN ({here.sql}) <> ({there.sql}) THEN {here.sql} END"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from typing import Any
 
 import duckdb
 
@@ -69,8 +69,7 @@ class TableReader:
             self._reject(source_id, expressions, required)
         time = next((c.name for c in self._table.columns if c.type == "TIMESTAMP"), None)
         counts = register.count_rows(self._connection, self._table.name, time, source_id)
-        window = (counts["first_at"], counts["last_at"])
-        notes = [*self._evidence.notes, *self._staged.notes, *self._zone_notes(), *self._folds(time, window)]
+        notes = [*self._evidence.notes, *self._staged.notes, *self._zone_notes(), *self._folds(time, counts)]
         notes += self._warnings(source_id)
         for name in ("staged", "staged_rejects"):
             self._connection.execute(f"DROP TABLE {name}")
@@ -177,18 +176,13 @@ class TableReader:
         seen = ", ".join(sorted(set(values.sample(self._connection, column)))[:3])
         return [f"column {column.heading!r} ({seen[:60]}) is not read; say the zone with --zone"]
 
-    def _folds(self, name: str | None, window: tuple[datetime | None, datetime | None]) -> list[str]:
-        """Rows whose local time occurs twice in the zone, or never."""
-        first, last = window
+    def _folds(self, name: str | None, counts: Mapping[str, Any]) -> list[str]:
         choice = self._found.mapping.get(name) if name else None
-        if self._zone is None or choice is None or first is None or last is None:
+        if self._zone is None or choice is None or counts["first_at"] is None:
             return []
-        # A cell with an offset of its own reads the same whatever the zone.
-        here, there = (values.read_time(self._connection, choice.column, zone) for zone in ("UTC", "Etc/GMT-14"))
-        if here is None or there is None or not here.naive:
-            return []
-        local = f"CASE WHEN ({here.sql}) <> ({there.sql}) THEN {here.sql} END"
-        return folds.note_folds(self._connection, local, self._zone.name, (first, last))
+        return folds.note_folds(
+            self._connection, choice.column, self._zone.name, (counts["first_at"], counts["last_at"])
+        )
 
     def _currency(self) -> str:
         """The code that the amount's own heading names, else the row's, what the user says, what the language says."""

@@ -13,6 +13,14 @@ from forensics.sources import folds, values
 if TYPE_CHECKING:
     from tests.unit.sources.conftest import Desk
 
+TWICE = (
+    "in the hour that occurs twice (2025-10-26 02:00 Europe/Berlin): read as the second of the two; "
+    "gaps to rows outside it may be off by as much"
+)
+NEVER = (
+    "in the hour that no clock showed (2026-03-29 02:00 Europe/Berlin): read by the offset before; "
+    "perhaps the zone is another"
+)
 Put = Callable[[list[str | None]], tuple[Any, Any]]
 
 
@@ -98,8 +106,7 @@ def _told(desk: Desk, *times: str, zone: str = "Europe/Berlin") -> list[str]:
 
 def test_rows_in_the_hour_that_occurs_twice_are_counted_and_told(desk: Desk) -> None:
     assert _told(desk, "2025-10-26 01:59:59", "2025-10-26 02:00:00", "2025-10-26 02:59:59", "2025-10-26 03:00:00") == [
-        "2 rows lie in the hour that occurs twice (2025-10-26 02:00 Europe/Berlin): read as the second of the two; "
-        "gaps to rows outside it may be off by as much"
+        f"2 rows lie {TWICE}"
     ]
     assert desk.rows("SELECT CAST(created_at AS VARCHAR) FROM payments ORDER BY order_id") == [
         ("2025-10-25 23:59:59",),
@@ -110,16 +117,12 @@ def test_rows_in_the_hour_that_occurs_twice_are_counted_and_told(desk: Desk) -> 
 
 
 def test_rows_in_the_hour_that_no_clock_showed_are_counted_and_told(desk: Desk) -> None:
-    assert _told(desk, "2026-03-29 01:59:59", "2026-03-29 02:30:00", "2026-03-29 03:00:00") == [
-        "1 row lies in the hour that no clock showed (2026-03-29 02:00 Europe/Berlin): read by the offset before; "
-        "perhaps the zone is another"
-    ]
+    assert _told(desk, "2026-03-29 01:59:59", "2026-03-29 02:30:00", "2026-03-29 03:00:00") == [f"1 row lies {NEVER}"]
 
 
 def test_rows_that_carry_their_offset_lie_in_no_doubtful_hour(desk: Desk) -> None:
     assert _told(desk, "2025-10-26 02:30:00+02:00", "2025-10-26 02:30:00", "2025-10-26T02:10:00+01:00") == [
-        "1 row lies in the hour that occurs twice (2025-10-26 02:00 Europe/Berlin): read as the second of the two; "
-        "gaps to rows outside it may be off by as much"
+        f"1 row lies {TWICE}"
     ]
 
 
