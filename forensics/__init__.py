@@ -17,13 +17,14 @@ __all__ = ["Case", "ForensicsError", "Options", "ScanOptions", "__version__", "m
 
 if TYPE_CHECKING:
     from forensics.analysis.match import match_gaps
-    from forensics.case import Case, ScanOptions
+    from forensics.case import Case
     from forensics.errors import ForensicsError
+    from forensics.scan import ScanOptions
     from forensics.sources.options import Options
 
 _HOMES = {
     "Case": "forensics.case",
-    "ScanOptions": "forensics.case",
+    "ScanOptions": "forensics.scan",
     "Options": "forensics.sources.options",
     "ForensicsError": "forensics.errors",
     "match_gaps": "forensics.analysis.match",

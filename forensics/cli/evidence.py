@@ -16,12 +16,13 @@ from typing import Any
 import click
 
 from forensics import __version__, store
-from forensics.case import Case, ScanOptions, write_reports
+from forensics.case import Case, write_reports
 from forensics.cli import answer, printable, say, say_error
 from forensics.cli.options import EVIDENCE, PATH, evidence_options, options_from, scan_options, scan_options_from
 from forensics.errors import ExitCode, UsageError
 from forensics.render import terminal
 from forensics.render.html import ReportMeta
+from forensics.scan import ScanOptions
 from forensics.sources.load import Loaded
 from forensics.sources.options import Options
 from forensics.sources.rejected import rejected_by_reason

@@ -10,9 +10,9 @@ from typing import Any
 import click
 
 from forensics import schema
-from forensics.case import ScanOptions
 from forensics.detect.duplicates import REFUND_PROBABILITY
 from forensics.errors import UsageError
+from forensics.scan import ScanOptions
 from forensics.sources.options import Options
 from forensics.sources.urls import is_url, parse
 

@@ -6,7 +6,7 @@ before; neither can be known, so such rows are counted and told.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
@@ -66,10 +66,30 @@ def note_folds(
     """
     found = list(shifts(zone, *window))
     local = _local(connection, column) if found else None
+    return _notes(connection, f"SELECT {local} AS t FROM staged", zone, found) if local else []
+
+
+def note_log_folds(connection: duckdb.DuckDBPyConnection, source_id: int, time_is: str, zone: str) -> list[str]:
+    """What must be said of the requests of a log without offsets whose stamps lie in a time that occurs twice.
+
+    A stamp that no clock showed cannot be told any more from the one that it was read as.
+    """
+    stamp = "started_at" + (" + to_microseconds(coalesce(duration_us, 0))" if time_is == "end" else "")
+    rows = f"SELECT {stamp} AS at FROM requests WHERE source_id = {source_id:d}"
+    window = connection.execute(f"SELECT min(at), max(at) FROM ({rows})").fetchone()
+    if window is None or window[0] is None:
+        return []
+    twice = [shift for shift in shifts(zone, *window) if shift.twice]
+    quoted = zone.replace("'", "''")
+    return _notes(connection, f"SELECT timezone('{quoted}', timezone('UTC', at)) AS t FROM ({rows})", zone, twice)
+
+
+def _notes(connection: duckdb.DuckDBPyConnection, times: str, zone: str, found: Sequence[Shift]) -> list[str]:
+    """One note for each shift in which a row lies; times: a SELECT of their local times t."""
     notes = []
-    for shift in found if local else ():
+    for shift in found:
         row = connection.execute(
-            f"SELECT count(*) FROM (SELECT {local} AS t FROM staged) WHERE t >= $start AND t < $end",
+            f"SELECT count(*) FROM ({times}) WHERE t >= $start AND t < $end",
             {"start": shift.start, "end": shift.end},
         ).fetchone()
         count = row[0] if row else 0

@@ -16,7 +16,7 @@ import duckdb
 from forensics import schema, store
 from forensics.errors import EvidenceError, ForensicsError, UnrecognisedError, UsageError
 from forensics.model import Refused, Source
-from forensics.sources import columns, databases, gather, logs, register, tables, zones
+from forensics.sources import columns, databases, folds, gather, logs, register, tables, zones
 from forensics.sources.align import align_settlements
 from forensics.sources.clock import join_clock
 from forensics.sources.evidence import Evidence
@@ -66,18 +66,17 @@ def load_files(
     Raises:
         UsageError: options that mean nothing.
     """
-    check(options)
-    described = logs.read_nginx_conf(options.nginx_conf, options.log_format) if options.nginx_conf else ()
+    described = _check(options)
     connection.execute("SET TimeZone = 'UTC'")
-    loaded: list[Source] = []
-    already: list[str] = []
+    loaded, already = list[Source](), list[str]()
     files, refused = gather.gather(paths, progress)
     with tempfile.TemporaryDirectory(prefix="forensics-") as folder:
         workdir = Path(folder)
         plans = []
         for place in databases.places(files, options):
             try:
-                plans.append(_plan(databases.bring(connection, place, workdir, options, progress), options, described))
+                evidence = databases.bring(connection, place, workdir, options, progress)
+                plans.append(_plan(evidence, options, described))
             except UsageError:
                 raise
             except ForensicsError as exc:
@@ -97,6 +96,12 @@ def load_files(
             except ForensicsError as exc:
                 refused.append(Refused(str(plan.evidence.path), exc.message, exc.hint))
     return Loaded(align_settlements(connection, loaded), tuple(already), tuple(refused))
+
+
+def _check(options: Options) -> tuple[LogFormat, ...]:
+    """Options that can mean something, and the log formats that they name a configuration for."""
+    check(options)
+    return logs.read_nginx_conf(options.nginx_conf, options.log_format) if options.nginx_conf else ()
 
 
 def _plan(evidence: Evidence, options: Options, described: Sequence[LogFormat]) -> _Plan:
@@ -200,7 +205,8 @@ def _load_log(
             [source_id, *parameters],
         )
     counted = logs.settle_attempts(connection, source_id)
-    notes = [*evidence.notes, log.why, *log.format.notes, *([counted] if counted else [])]
+    notes = [*evidence.notes, log.why, *log.format.notes, counted]
+    notes += folds.note_log_folds(connection, source_id, log.format.time_is, zone.name) if zone else []
     return Source(
         source_id=source_id,
         path=str(evidence.path),

@@ -128,3 +128,28 @@ def test_rows_that_carry_their_offset_lie_in_no_doubtful_hour(desk: Desk) -> Non
 
 def test_a_zone_whose_clocks_are_never_set_has_no_doubtful_hour(desk: Desk) -> None:
     assert _told(desk, "2025-10-26 02:30:00", "2025-10-26 02:31:00", zone="Asia/Seoul") == []
+
+
+HAPROXY = (
+    "203.0.113.4:51122 [26/Oct/2025:{}.606] pay-in~ pay/app2 0/0/1/181/184 201 412 - - ---- 12/10/3/1/+2 0/0 "
+    '"POST /v1/payments HTTP/1.1"\n'
+)
+
+
+def test_a_log_without_offsets_tells_of_stamps_that_occur_twice(desk: Desk) -> None:
+    text = "".join(HAPROXY.format(stamp) for stamp in ("01:59:58", "02:00:00", "02:59:58", "03:00:00"))
+    source = desk.source(text, "access.log", zone="Europe/Berlin")
+    assert [note for note in source.notes if "lie" in note] == [f"2 rows lie {TWICE}"]
+    assert desk.rows("SELECT CAST(started_at AS VARCHAR) FROM requests WHERE line_no = 2") == [
+        ("2025-10-26 01:00:00.606",)
+    ]
+
+
+@pytest.mark.parametrize(("time_is", "told"), [("start", []), ("end", [f"1 row lies {TWICE}"])])
+def test_it_is_the_stamp_that_counts_not_the_start(desk: Desk, time_is: str, told: list[str]) -> None:
+    # 02:00:00 Berlin for the second time is 01:00:00 UTC: a request that ended ten seconds after began before it
+    desk.rows(
+        "INSERT INTO requests (source_id, line_no, started_at, duration_us, method, path) "
+        "VALUES (1, 1, TIMESTAMP '2025-10-25 23:59:55', 3610000000, 'GET', '/')"
+    )
+    assert folds.note_log_folds(desk.connection, 1, time_is, "Europe/Berlin") == told

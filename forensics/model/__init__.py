@@ -1,0 +1,57 @@
+"""The nouns of a case: frozen records that every layer above may read and none may change.
+
+Money is `Decimal`, times are timezone-aware UTC datetimes, durations carry their unit in the name
+(`_us` integer microseconds, `_s` seconds). None has one meaning per field, said beside it.
+"""
+
+from __future__ import annotations
+
+from forensics.model.conduct import Conduct, ConductRule, DeadLetter, DeadLetters
+from forensics.model.evidence import EvidenceRow, Examined, Refused, Source
+from forensics.model.findings import SEVERITIES, Finding, Scan
+from forensics.model.payments import Amounts, CauseTotal, PaymentsSummary, RepeatRow, Settlement
+from forensics.model.policies import (
+    CatalogueEntry,
+    CohortPolicy,
+    GapFit,
+    GapNoise,
+    GapPicture,
+    MatchResult,
+    Policy,
+    RankedPolicy,
+)
+from forensics.model.traffic import Herd, HerdBin, HerdWave, LayerHop, Layers, Traffic, TrafficBin
+
+__all__ = [
+    "SEVERITIES",
+    "Amounts",
+    "CatalogueEntry",
+    "CauseTotal",
+    "CohortPolicy",
+    "Conduct",
+    "ConductRule",
+    "DeadLetter",
+    "DeadLetters",
+    "EvidenceRow",
+    "Examined",
+    "Finding",
+    "GapFit",
+    "GapNoise",
+    "GapPicture",
+    "Herd",
+    "HerdBin",
+    "HerdWave",
+    "LayerHop",
+    "Layers",
+    "MatchResult",
+    "PaymentsSummary",
+    "Policy",
+    "RankedPolicy",
+    "Refused",
+    "RepeatRow",
+    "Scan",
+    "Settlement",
+    "Source",
+    "Traffic",
+    "TrafficBin",
+]

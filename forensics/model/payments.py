@@ -1,0 +1,120 @@
+"""Ledger rows of repeated acts, and the money in them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+
+Amounts = Mapping[str, Decimal]
+"""Exact sums by ISO 4217 code; sums never cross currencies."""
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatRow:
+    """One ledger row of a business act that has more than one effect, and what was made of it."""
+
+    group_id: str
+    """The same in every run over the same evidence."""
+    business_key: str
+    order_id: str
+    payment_id: str | None
+    created_at: datetime
+    amount: Decimal
+    currency: str
+    """XXX when the source names none."""
+    status: str
+    kind: str
+    gap_us: int | None
+    """Since the previous effect of the act; None for the first and for rows that are no effect."""
+    role: str
+    """kept | excess | recorded_twice | legitimate | not_an_effect | refunded (an excess that was given back)."""
+    why: str
+    """The reason for the role, in words."""
+    cause: str | None
+    """For excess and refunded rows; None otherwise."""
+    policy: str | None
+    """Short text of the retry policy that made it, where the cause is a retry and a policy is named."""
+    confidence: float
+    """That role and cause are right, 0..1."""
+    excess_probability: float | None
+    """For excess and refunded rows: that the money really moved once too often, whatever the cause."""
+    alternatives: tuple[tuple[str, float], ...]
+    """Other causes and their probabilities, likeliest first."""
+    kept_payment_id: str | None
+    """For excess and refunded rows: the payment that stands."""
+    same_key: bool | None
+    """Whether it bears the idempotency key of the effect before it; None when either bears none."""
+    provider_ref: str | None
+    customer_id: str | None
+    channel: str | None
+    source_id: int
+    line_no: int
+
+
+@dataclass(frozen=True, slots=True)
+class PaymentsSummary:
+    """The ledger as a whole. excess_* are gross: what was already given back is in them and told apart."""
+
+    rows: int
+    orders: int
+    effects: int
+    without_order: int
+    unknown_status: int
+    duplicate_orders: int
+    """Orders with more than one effect, lawful ones among them."""
+    orders_with_excess: int
+    excess_rows: int
+    excess_amount: Amounts
+    already_refunded_rows: int
+    already_refunded_amount: Amounts
+    recorded_twice_rows: int
+    legitimate_rows: int
+    review_rows: int
+    """Excess rows that are not beyond doubt and so are not in refunds.csv."""
+    refund_rows: int
+    refund_amount: Amounts
+    """What refunds.csv asks finance to give back."""
+
+
+@dataclass(frozen=True, slots=True)
+class CauseTotal:
+    """Excess rows of one cause."""
+
+    cause: str
+    rows: int
+    amount: Amounts
+
+
+@dataclass(frozen=True, slots=True)
+class Settlement:
+    """The ledger against the provider's settlement. Every sum names every currency that either side names.
+
+    difference = explained_by_duplicates + fees + cutoff + other, exactly, in each currency.
+    """
+
+    ledger_total: Amounts
+    """Effects less what was given back, each payment once (rows recorded twice count once)."""
+    provider_total: Amounts
+    """What the provider paid: net of its fees and of what it gave back."""
+    difference: Amounts
+    """ledger_total less provider_total."""
+    explained_by_duplicates: Amounts
+    """Duplicates that the provider did not settle, less duplicates that only the provider has."""
+    fees: Amounts
+    """Gross less net over all rows of the settlement."""
+    cutoff: Amounts
+    """Booked outside the time that the settlement covers, less settled outside the time that the ledger covers."""
+    other: Amounts
+    """Missing on either side, and amounts that differ."""
+    counts: Mapping[str, int]
+    """Rows of each class, see forensics.detect.settlement."""
+    cut: str | None
+    """When payouts close, '23:30 Asia/Seoul'; None when it does not show."""
+    covered_from: datetime | None
+    """Movements booked from then on must stand in the settlement."""
+    covered_to: datetime | None
+    """Movements booked until then must stand in the settlement."""
+    beside_share: float | None
+    """Of the pairs, those settled within an hour of the usual time after booking; None when no pair has both times."""

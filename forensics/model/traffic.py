@@ -1,0 +1,136 @@
+"""Requests over time and through the hops."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Traffic:
+    """Requests that can make an effect, in two windows. Ratios are of rates."""
+
+    baseline_start: datetime
+    baseline_end: datetime
+    incident_start: datetime
+    incident_end: datetime
+    windows_why: str
+    requests_ratio: float | None
+    users_ratio: float | None
+    """First attempts, incident against baseline; None when no attempt can be told."""
+    amplification_baseline: float | None
+    amplification_incident: float | None
+    retry_share_incident: float | None
+    retry_share_low: float | None
+    retry_share_high: float | None
+    header_coverage: float
+    basis: str
+    """How first attempts were told: 'attempt header', 'idempotency key', 'request id', ..."""
+    verdict: str
+    """retries | users | both | neither | cannot_tell."""
+    scope: str
+
+
+@dataclass(frozen=True, slots=True)
+class TrafficBin:
+    """Requests in one step of the timeline."""
+
+    at: datetime
+    first_attempts: int
+    retries: int
+    unnumbered: int
+    """Requests that do not say which attempt they are."""
+
+
+@dataclass(frozen=True, slots=True)
+class LayerHop:
+    """One hop of a chain, and how often it tries."""
+
+    hop: str
+    """As the log file is named."""
+    attempts_per_request: float | None
+    """Tries this hop makes of one request it received, when all fail; None when the evidence does not show it."""
+    at_least: bool
+    """True when no request failed throughout, so that the hop may try more often than was seen."""
+    told_by: str
+    """In words: what the number was read from, or why there is none."""
+    requests: int
+    """Requests with a state-changing method that the hop logged."""
+    failed_calls: int
+    """Calls that failed throughout here, from which the number was read."""
+    share: float | None
+    """Of those, the share that shows exactly this number; None when there is no number."""
+    product_without: float | None
+    """Requests at the last hop for one at the edge if only this hop stopped retrying; None without a number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layers:
+    """Retries multiplied through hops."""
+
+    hops: tuple[LayerHop, ...]
+    """From the edge inwards."""
+    product: float
+    """Requests at the last hop for one at the edge when everything fails: the product over the hops."""
+    seen_product: float | None
+    """The same counted from end to end, over calls that failed throughout; None when there were too few."""
+    tied_by: str
+    """The id by which the hops' lines were brought together."""
+    switch_off_first: str | None
+    """Hop whose retries should go first; None when no more than one hop retries."""
+    notes: tuple[str, ...]
+    """What limits the answer, in words."""
+    confidence: float
+
+
+@dataclass(frozen=True, slots=True)
+class HerdBin:
+    """Retries in one step of time after the calls were cut off."""
+
+    offset_s: float
+    retries: int
+    full_jitter: float
+    """Retries expected there, had every wait been drawn between zero and its length."""
+
+
+@dataclass(frozen=True, slots=True)
+class HerdWave:
+    """The retries of one number among calls that ended together."""
+
+    attempt: int
+    offset_s: float
+    """Its middle, after the calls ended."""
+    retries: int
+    peak: int
+    """Most of them in one step of time."""
+    peak_full_jitter: float
+    """The expected peak, had the same waits been fully jittered."""
+
+
+@dataclass(frozen=True, slots=True)
+class Herd:
+    """Whether calls that ended together come back together."""
+
+    synchronised: bool
+    wave_offsets_s: tuple[float, ...]
+    """Middle of each wave after the calls ended; empty when not synchronised."""
+    confidence: float
+    why: str
+    ended: tuple[datetime, datetime] | None
+    """Half-open span in which the calls ended together; None when they never did."""
+    clients: int
+    """Calls that ended then and were tried again; 0 when none ended together."""
+    share_in_step: float | None
+    """Of their retries, the share in narrow waves; None when none ended together or the clock is too coarse."""
+    peak: int
+    """Most retries in one step of time."""
+    mean: float
+    """Retries per step, from the end to the last retry."""
+    step_s: float
+    waves: tuple[HerdWave, ...]
+    """Empty when none ended together."""
+    bins: tuple[HerdBin, ...]
+    """Empty when none ended together."""
+    tied_by: str
+    hop: str
+    """Empty for logs whose file names none."""

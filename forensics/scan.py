@@ -1,0 +1,184 @@
+"""All questions of a scan, in order, and what became of each: ran, not examined and why, or failed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import TypeVar
+
+from forensics.detect import conduct, dead_letters, duplicates, herd, keys, layers, policies, traffic
+from forensics.detect.attempts import measure_attempts
+from forensics.detect.causes import Explained, Setting, explain
+from forensics.detect.ledger import judge_rows
+from forensics.detect.letter_findings import find_letters
+from forensics.detect.settlement import Reconciled, measure_settlement
+from forensics.detect.settlement_finding import find_settlement
+from forensics.detect.violations import find_violations
+from forensics.errors import ForensicsError
+from forensics.model import Conduct, Examined, Finding, Herd, PaymentsSummary, Refused, RepeatRow, Scan, Source
+from forensics.runner import Runner
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class ScanOptions:
+    """What the user says about the questions; everything else is found."""
+
+    incident: tuple[datetime, datetime] | None = None
+    baseline: tuple[datetime, datetime] | None = None
+    timeout_s: float | None = None
+    """The client's timeout, where it is known."""
+    refund_confidence: float = duplicates.REFUND_PROBABILITY
+
+
+class Scanner:
+    """One run over all questions; keeps what became of each."""
+
+    def __init__(self, runner: Runner, sources: tuple[Source, ...], options: ScanOptions) -> None:
+        self._runner = runner
+        self._sources = sources
+        self._options = options
+        self._examined: list[Examined] = []
+
+    def scan(self, name: str, refused: tuple[Refused, ...]) -> Scan:
+        """All questions, those without evidence named as such."""
+        answered = self._ask("duplicates", "payments", self._explain)
+        explained, summary = answered or (None, None)
+        rows = explained.rows if explained else ()
+        self._note_policies(explained)
+        flow = self._ask("traffic", "requests", self._traffic)
+        layered = self._ask("layers", "requests", lambda: layers.measure_layers(self._runner))
+        waves = self._ask("herd", "requests", self._herd)
+        modes = self._ask("keys", "payments", lambda: keys.measure_keys(self._runner, rows), rests_on="duplicates")
+        findings: list[Finding] = []
+        if summary and explained:
+            findings += duplicates.find_duplicates(summary, rows)
+            findings += policies.find_policies(explained.policies, explained.match)
+        findings += [traffic.find_traffic(flow)] if flow else []
+        findings += [layers.find_layers(layered)] if layered else []
+        findings += [herd.find_herd(waves)] if waves else []
+        if modes:
+            findings += keys.find_keys(modes, rows)
+        scan = Scan(
+            case_name=name,
+            sources=self._sources,
+            refused=refused,
+            examined=tuple(self._examined),
+            payments=summary,
+            rows=rows,
+            causes=duplicates.sum_causes(rows),
+            policies=explained.policies if explained else (),
+            gap_picture=explained.picture if explained else None,
+            traffic=flow.traffic if flow else None,
+            timeline=flow.timeline if flow else (),
+            timeline_step_s=flow.step_s if flow else None,
+            keys=modes,
+            findings=tuple(findings),
+            refund_confidence=self._options.refund_confidence,
+            layers=layered,
+            herd=waves,
+        )
+        return self._with_settlement(self._with_conduct(scan))
+
+    def _with_conduct(self, scan: Scan) -> Scan:
+        """The scan with retry conduct and dead letters."""
+        audited = self._ask("policy_violations", "requests", self._conduct)
+        audit, violations = audited or (None, ())
+        swallowed = self._ask("swallowed_orders", "payments", lambda: keys.find_swallowed(self._runner)) or ()
+        letters = self._ask("dead_letters", "dead_letters", lambda: dead_letters.measure_letters(self._runner))
+        found = find_letters(letters) if letters else ()
+        return replace(
+            scan,
+            conduct=audit,
+            dead_letters=letters,
+            findings=(*scan.findings, *swallowed, *violations, *found),
+            examined=tuple(self._examined),
+        )
+
+    def _with_settlement(self, scan: Scan) -> Scan:
+        """The scan with the ledger reconciled against the provider's settlement."""
+        found = self._ask("settlement", "settlements", lambda: self._settlement(scan.rows), rests_on="duplicates")
+        findings = (*scan.findings, find_settlement(found)) if found else scan.findings
+        return replace(
+            scan,
+            settlement=found.settlement if found else None,
+            findings=findings,
+            examined=tuple(self._examined),
+        )
+
+    def _ask(self, question: str, table: str, ask: Callable[[], T | str | None], rests_on: str = "") -> T | None:
+        """Ask one question; a failure is kept as a failure, and no evidence, or a text that says why, as such."""
+        if not any(s.kind == table for s in self._sources):
+            self._examined.append(Examined(question, "not_examined", _missing(table)))
+            return None
+        if self._has_failed(rests_on):
+            self._examined.append(Examined(question, "not_examined", f"it rests on {rests_on}, which failed"))
+            return None
+        try:
+            answer = ask()
+        except ForensicsError as exc:
+            self._examined.append(Examined(question, "failed", exc.message))
+            return None
+        if answer is None:
+            answer = "the evidence holds no rows that the question is about"
+        if isinstance(answer, str):
+            self._examined.append(Examined(question, "not_examined", answer))
+            return None
+        self._examined.append(Examined(question, "ran", None))
+        return answer
+
+    def _has_failed(self, question: str) -> bool:
+        return any(e.question == question and e.status == "failed" for e in self._examined)
+
+    def _explain(self) -> tuple[Explained, PaymentsSummary]:
+        judged = judge_rows(self._runner)
+        setting = Setting(
+            self._resolution("payments"),
+            self._resolution("requests"),
+            self._options.timeout_s,
+            measure_attempts(self._runner),
+        )
+        explained = explain(self._runner, judged, setting)
+        return explained, duplicates.summarise(self._runner, explained.rows, self._options.refund_confidence)
+
+    def _resolution(self, kind: str) -> int:
+        """The coarsest clock among the sources of a kind, microseconds."""
+        return max((s.resolution_us or 1 for s in self._sources if s.kind == kind), default=1)
+
+    def _traffic(self) -> traffic.TrafficAnswer | None:
+        return traffic.measure_traffic(self._runner, self._options.incident, self._options.baseline)
+
+    def _herd(self) -> Herd | str:
+        return herd.measure_herd(self._runner, self._resolution("requests"))
+
+    def _conduct(self) -> tuple[Conduct, tuple[Finding, ...]] | str:
+        audit = conduct.measure_conduct(self._runner)
+        return audit if isinstance(audit, str) else (audit, find_violations(self._runner, audit))
+
+    def _settlement(self, rows: Sequence[RepeatRow]) -> Reconciled | str | None:
+        if not any(s.kind == "payments" for s in self._sources):
+            return _missing("payments")
+        zones = [s.zone for kind in ("settlements", "payments") for s in self._sources if s.kind == kind and s.zone]
+        return measure_settlement(self._runner, rows, tuple(dict.fromkeys([*zones, "UTC"])))
+
+    def _note_policies(self, explained: Explained | None) -> None:
+        if explained is None:
+            failed = self._has_failed("duplicates")
+            why = "it rests on duplicates, which failed" if failed else _missing("payments")
+            self._examined.append(Examined("policies", "not_examined", why))
+        elif explained.match is None:
+            why = "no gap between duplicates can be a retry's: there are none, or the evidence names another cause"
+            self._examined.append(Examined("policies", "not_examined", why))
+        else:
+            self._examined.append(Examined("policies", "ran", None))
+
+
+def _missing(table: str) -> str:
+    return {
+        "payments": "no payment table was given",
+        "requests": "no access log was given",
+        "dead_letters": "no dead letters were given",
+        "settlements": "no settlement was given",
+    }[table]
