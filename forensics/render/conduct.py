@@ -80,7 +80,7 @@ def plain_letters(found: DeadLetters | None) -> dict[str, Any] | None:
 
 def render_conduct(found: Conduct) -> str:
     """One line for the terminal; empty when every examined rule is kept."""
-    broken = [f"{r.name} {r.broken:,}" for r in found.rules if r.status == "violated"]
+    broken = [f"{r.name.replace('_', ' ')}: {r.broken:,}" for r in found.rules if r.status == "violated"]
     return f"{', '.join(broken)} of {found.requests:,} requests" if broken else ""
 
 

@@ -29,7 +29,7 @@ def render_summary(scan: Scan, report: Path | None) -> str:
         *_conduct(scan),
         *([("settlement", render_settlement(scan.settlement))] if scan.settlement else []),
         ("sure", _sure(scan)),
-        ("not asked", _not_asked(scan)),
+        ("unexamined", _not_asked(scan)),
     ]
     failed = [f"{e.question}: {e.why}" for e in scan.examined if e.status == "failed"]
     if failed:

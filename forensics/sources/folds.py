@@ -75,13 +75,13 @@ def note_log_folds(connection: duckdb.DuckDBPyConnection, source_id: int, time_i
     A stamp that no clock showed cannot be told any more from the one that it was read as.
     """
     stamp = "started_at" + (" + to_microseconds(coalesce(duration_us, 0))" if time_is == "end" else "")
-    rows = f"SELECT {stamp} AS at FROM requests WHERE source_id = {source_id:d}"
-    window = connection.execute(f"SELECT min(at), max(at) FROM ({rows})").fetchone()
+    rows = f"SELECT {stamp} AS moment FROM requests WHERE source_id = {source_id:d}"
+    window = connection.execute(f"SELECT min(moment), max(moment) FROM ({rows})").fetchone()
     if window is None or window[0] is None:
         return []
     twice = [shift for shift in shifts(zone, *window) if shift.twice]
     quoted = zone.replace("'", "''")
-    return _notes(connection, f"SELECT timezone('{quoted}', timezone('UTC', at)) AS t FROM ({rows})", zone, twice)
+    return _notes(connection, f"SELECT timezone('{quoted}', timezone('UTC', moment)) AS t FROM ({rows})", zone, twice)
 
 
 def _notes(connection: duckdb.DuckDBPyConnection, times: str, zone: str, found: Sequence[Shift]) -> list[str]:

@@ -61,6 +61,19 @@ def test_investigate_writes_under_the_name_of_the_evidences_folder_when_no_folde
     assert (tmp_path / "reports" / tmp_path.name / "report.html").is_file()
 
 
+def test_a_folder_is_investigated_under_its_own_name(
+    forensics: Run, payments: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    evidence = tmp_path / "night"
+    evidence.mkdir()
+    payments.rename(evidence / payments.name)
+    (evidence / "README.md").write_text("words")
+    monkeypatch.chdir(tmp_path)
+    said = forensics("investigate", "night")
+    assert (said.code, (tmp_path / "reports" / "night" / "report.html").is_file()) == (0, True)
+    assert said.err.startswith("in night not read: README.md\n")
+
+
 def test_investigate_uses_what_it_can_and_the_exit_code_tells_of_the_rest(
     forensics: Run, payments: Path, tmp_path: Path
 ) -> None:

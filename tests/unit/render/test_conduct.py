@@ -130,7 +130,7 @@ def test_a_reason_that_a_spreadsheet_would_run_is_made_text(scan: Scan) -> None:
 
 
 def test_the_terminal_says_each_in_one_line(scan: Scan) -> None:
-    assert render_conduct(CONDUCT) == "retried_400 27 of 1,043 requests"
+    assert render_conduct(CONDUCT) == "retried 400: 27 of 1,043 requests"
     assert render_letters(LETTERS) == "3: 2 safe to replay, 1 unsafe to replay (replay.csv)"
     lines = render_summary(scan, None).splitlines()
     assert [line.split()[0] for line in lines if line.startswith(("conduct", "letters"))] == ["conduct", "letters"]

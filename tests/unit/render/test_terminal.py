@@ -12,7 +12,7 @@ from forensics.analysis.match import match_gaps
 from forensics.model import Examined, Refused, Scan, Source
 from forensics.render.terminal import render_match, render_policy, render_reject, render_source, render_summary
 
-LABELS = ("read", "happened", "money", "why", "causes", "traffic", "keys", "sure", "not asked")
+LABELS = ("read", "happened", "money", "why", "causes", "traffic", "keys", "sure", "unexamined")
 
 
 def lines(scan: Scan, report: Path | None = None) -> dict[str, str]:
@@ -50,7 +50,7 @@ def test_without_payments_no_line_looks_like_a_pass(clean: Scan) -> None:
     examined = tuple(Examined(name, "not_examined", why) for name in ("duplicates", "policies", "keys"))
     found = lines(replace(clean, payments=None, keys=None, examined=examined))
     assert {found[name] for name in ("happened", "money", "why", "causes", "keys")} == {f"not examined: {why}"}
-    assert found["not asked"] == "duplicates, policies, keys"
+    assert found["unexamined"] == "duplicates, policies, keys"
 
 
 def test_a_failure_is_shown_and_does_not_look_like_a_pass(clean: Scan) -> None:

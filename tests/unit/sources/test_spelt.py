@@ -147,9 +147,9 @@ def test_a_log_without_offsets_tells_of_stamps_that_occur_twice(desk: Desk) -> N
 
 @pytest.mark.parametrize(("time_is", "told"), [("start", []), ("end", [f"1 row lies {TWICE}"])])
 def test_it_is_the_stamp_that_counts_not_the_start(desk: Desk, time_is: str, told: list[str]) -> None:
-    # 02:00:00 Berlin for the second time is 01:00:00 UTC: a request that ended ten seconds after began before it
+    # 02:00:00 Berlin for the second time is 01:00:00 UTC: this one ended five seconds later and began before
     desk.rows(
-        "INSERT INTO requests (source_id, line_no, started_at, duration_us, method, path) "
-        "VALUES (1, 1, TIMESTAMP '2025-10-25 23:59:55', 3610000000, 'GET', '/')"
+        "INSERT INTO requests (source_id, line_no, started_at, duration_us, method, path, route) "
+        "VALUES (1, 1, TIMESTAMP '2025-10-25 23:59:55', 3610000000, 'GET', '/', '/')"
     )
     assert folds.note_log_folds(desk.connection, 1, time_is, "Europe/Berlin") == told
