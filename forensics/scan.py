@@ -47,6 +47,10 @@ class Scanner:
         answered = self._ask("duplicates", "payments", self._explain)
         explained, summary = answered or (None, None)
         rows = explained.rows if explained else ()
+        reconciled = self._ask("settlement", "settlements", lambda: self._settlement(rows), rests_on="duplicates")
+        if reconciled and summary:
+            rows = duplicates.hold_back_refused(rows, reconciled.refused)
+            summary = duplicates.summarise(self._runner, rows, self._options.refund_confidence)
         self._note_policies(explained)
         flow = self._ask("traffic", "requests", self._traffic)
         layered = self._ask("layers", "requests", lambda: layers.measure_layers(self._runner))
@@ -61,6 +65,7 @@ class Scanner:
         findings += [herd.find_herd(waves)] if waves else []
         if modes:
             findings += keys.find_keys(modes, rows)
+        findings += [find_settlement(reconciled)] if reconciled else []
         scan = Scan(
             case_name=name,
             sources=self._sources,
@@ -79,8 +84,9 @@ class Scanner:
             refund_confidence=self._options.refund_confidence,
             layers=layered,
             herd=waves,
+            settlement=reconciled.settlement if reconciled else None,
         )
-        return self._with_settlement(self._with_conduct(scan))
+        return self._with_conduct(scan)
 
     def _with_conduct(self, scan: Scan) -> Scan:
         """The scan with retry conduct and dead letters."""
@@ -94,17 +100,6 @@ class Scanner:
             conduct=audit,
             dead_letters=letters,
             findings=(*scan.findings, *swallowed, *violations, *found),
-            examined=tuple(self._examined),
-        )
-
-    def _with_settlement(self, scan: Scan) -> Scan:
-        """The scan with the ledger reconciled against the provider's settlement."""
-        found = self._ask("settlement", "settlements", lambda: self._settlement(scan.rows), rests_on="duplicates")
-        findings = (*scan.findings, find_settlement(found)) if found else scan.findings
-        return replace(
-            scan,
-            settlement=found.settlement if found else None,
-            findings=findings,
             examined=tuple(self._examined),
         )
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from decimal import Decimal
 
 from forensics.amounts import many, money_words
@@ -32,7 +33,27 @@ def sum_by_currency(rows: Iterable[RepeatRow]) -> Amounts:
 
 def is_refundable(row: RepeatRow, threshold: float = REFUND_PROBABILITY) -> bool:
     """Whether finance may act on the row: excess, not yet given back, and beyond doubt."""
-    return row.role == "excess" and (row.excess_probability or 0.0) >= threshold
+    return row.role == "excess" and row.held_back is None and (row.excess_probability or 0.0) >= threshold
+
+
+def hold_back_refused(rows: Sequence[RepeatRow], refused: Collection[tuple[int, int]]) -> tuple[RepeatRow, ...]:
+    """The rows, with those marked for which the provider holds no money.
+
+    Args:
+        refused: (source_id, line_no) of effects that the provider's settlement does not have. Where it lacks the kept
+            one, one excess that it does have stands in its place.
+    """
+    kept_missing = Counter(r.group_id for r in rows if r.role == "kept" and (r.source_id, r.line_no) in refused)
+    marked = []
+    for row in rows:
+        why = None
+        if row.role == "excess" and (row.source_id, row.line_no) in refused:
+            why = "the provider did not settle it: no money to give back"
+        elif row.role == "excess" and kept_missing[row.group_id]:
+            kept_missing[row.group_id] -= 1
+            why = "the provider settled it in place of the first, which it does not have"
+        marked.append(replace(row, held_back=why, why=f"{row.why}; {why}") if why else row)
+    return tuple(marked)
 
 
 def summarise(runner: Runner, rows: Sequence[RepeatRow], threshold: float) -> PaymentsSummary:
@@ -41,6 +62,7 @@ def summarise(runner: Runner, rows: Sequence[RepeatRow], threshold: float) -> Pa
     gross = [r for r in rows if r.role in ("excess", "refunded")]
     given_back = [r for r in rows if r.role == "refunded"]
     refunds = [r for r in rows if is_refundable(r, threshold)]
+    refused = [r for r in rows if r.held_back]
     return PaymentsSummary(
         rows=ledger["rows"],
         orders=ledger["orders"],
@@ -55,9 +77,11 @@ def summarise(runner: Runner, rows: Sequence[RepeatRow], threshold: float) -> Pa
         already_refunded_amount=sum_by_currency(given_back),
         recorded_twice_rows=sum(r.role == "recorded_twice" for r in rows),
         legitimate_rows=sum(r.role == "legitimate" for r in rows),
-        review_rows=len(gross) - len(given_back) - len(refunds),
+        review_rows=len(gross) - len(given_back) - len(refunds) - len(refused),
         refund_rows=len(refunds),
         refund_amount=sum_by_currency(refunds),
+        refused_rows=len(refused),
+        refused_amount=sum_by_currency(refused),
     )
 
 
@@ -94,6 +118,8 @@ def _excess(summary: PaymentsSummary, rows: Sequence[RepeatRow]) -> Finding | No
         if summary.already_refunded_rows
         else ""
     )
+    if summary.refused_rows:
+        back += f"; the provider never settled {money_words(summary.refused_amount)} of it"
     return Finding(
         id="excess-payments",
         rule="duplicates/excess",

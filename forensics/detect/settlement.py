@@ -81,6 +81,13 @@ class Reconciled:
     unsettled_window: Window
     unbooked_window: Window
 
+    @property
+    def refused(self) -> frozenset[_Where]:
+        """Effects of repeated orders that the provider does not have."""
+        return frozenset(
+            _where(u.row) for u in self.unsettled if u.label == "refused_duplicate" and u.row["direction"] == 1
+        )
+
 
 def measure_settlement(runner: Runner, rows: Sequence[RepeatRow], zones: Sequence[str]) -> Reconciled | None:
     """Match ledger and settlement and account for the difference; None when the settlement has no rows of movements.

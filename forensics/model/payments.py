@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 
@@ -51,6 +51,8 @@ class RepeatRow:
     channel: str | None
     source_id: int
     line_no: int
+    held_back: str | None = None
+    """Why an excess row is not for refunds.csv although it is beyond doubt; None when nothing holds it back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +78,9 @@ class PaymentsSummary:
     refund_rows: int
     refund_amount: Amounts
     """What refunds.csv asks finance to give back."""
+    refused_rows: int = 0
+    """Excess rows for which the provider holds no money: booked in the ledger only, so nothing can go back."""
+    refused_amount: Amounts = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

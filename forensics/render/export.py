@@ -110,6 +110,8 @@ def _payments(scan: Scan) -> dict[str, Any] | None:
         "review_rows": p.review_rows,
         "refund_rows": p.refund_rows,
         "refund_amount": plain_by_currency(p.refund_amount),
+        "refused_rows": p.refused_rows,
+        "refused_amount": plain_by_currency(p.refused_amount),
     }
 
 

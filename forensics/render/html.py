@@ -274,5 +274,6 @@ def _balance(scan: Scan) -> dict[str, Decimal]:
         code: summary.excess_amount.get(code, zero)
         - summary.already_refunded_amount.get(code, zero)
         - summary.refund_amount.get(code, zero)
+        - summary.refused_amount.get(code, zero)
         for code in sorted({*summary.excess_amount, *summary.already_refunded_amount, *summary.refund_amount})
     }

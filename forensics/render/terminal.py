@@ -89,6 +89,8 @@ def _money(scan: Scan) -> str:
     text = f"{money_words(p.excess_amount)} too much"
     if p.already_refunded_rows:
         text += f", of which {money_words(p.already_refunded_amount)} went back already"
+    if p.refused_rows:
+        text += f"; never settled by the provider: {money_words(p.refused_amount)}"
     text += f"; beyond doubt: {money_words(p.refund_amount)} (refunds.csv)"
     return text + (f"; {_plural(p.review_rows, 'payment')} for a person to judge" if p.review_rows else "")
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
 from forensics.detect.causes import Setting, explain
-from forensics.detect.duplicates import EVIDENCE_CAP, find_duplicates, is_refundable, summarise
+from forensics.detect.duplicates import EVIDENCE_CAP, find_duplicates, hold_back_refused, is_refundable, summarise
 from forensics.detect.ledger import judge_rows
-from forensics.model import Finding, PaymentsSummary
+from forensics.model import Finding, PaymentsSummary, RepeatRow
 
 THRESHOLD = 0.95
 
@@ -94,3 +95,54 @@ def test_evidence_is_capped_and_its_total_told(given: Any) -> None:
 def test_a_clean_ledger_has_no_findings(given: Any) -> None:
     summary, findings, _ = asked(given, [{"at": 0}, {"at": 4, "order_id": "B"}])
     assert (summary.excess_rows, findings) == (0, {})
+
+
+def excess_row(line: int, role: str, group: str = "g") -> RepeatRow:
+    return RepeatRow(
+        group_id=group,
+        business_key="A",
+        order_id="A",
+        payment_id=f"p{line}",
+        created_at=datetime(2026, 3, 2, 1, 0, line, tzinfo=UTC),
+        amount=Decimal(500),
+        currency="KRW",
+        status="captured",
+        kind="charge",
+        gap_us=None,
+        role=role,
+        why="same order",
+        cause="retry" if role == "excess" else None,
+        policy=None,
+        confidence=0.99,
+        excess_probability=0.99 if role == "excess" else None,
+        alternatives=(),
+        kept_payment_id=None,
+        same_key=None,
+        provider_ref=None,
+        customer_id=None,
+        channel=None,
+        source_id=1,
+        line_no=line,
+    )
+
+
+def refundable(rows: tuple[RepeatRow, ...]) -> list[int]:
+    return [r.line_no for r in rows if is_refundable(r)]
+
+
+def test_an_excess_that_the_provider_does_not_have_is_not_given_back() -> None:
+    rows = (excess_row(1, "kept"), excess_row(2, "excess"), excess_row(3, "excess"))
+    held = hold_back_refused(rows, {(1, 2)})
+    assert refundable(held) == [3]
+    assert held[1].why == "same order; the provider did not settle it: no money to give back"
+
+
+def test_an_excess_that_stands_in_for_a_kept_payment_the_provider_lacks_is_not_given_back() -> None:
+    # The provider has lines 2 and 3 of three: one of them stands, one goes back.
+    rows = (excess_row(1, "kept"), excess_row(2, "excess"), excess_row(3, "excess"))
+    assert refundable(hold_back_refused(rows, {(1, 1)})) == [3]
+
+
+def test_what_the_provider_has_of_other_orders_changes_nothing() -> None:
+    rows = (excess_row(1, "kept"), excess_row(2, "excess"))
+    assert hold_back_refused(rows, {(1, 9)}) == rows
