@@ -45,6 +45,8 @@ class Clues:
     """Attempt number of the request behind the row, from a header."""
     same_call: bool | None = None
     """Whether the row and the effect before it came from one call (one request id), where ids are per call."""
+    other_key: bool | None = None
+    """Whether it bears another idempotency key than the effect before it, where callers keep the key of an act."""
     previous_lost: bool | None = None
     """Whether the caller of the effect before it got no answer: hung up, timed out, server error."""
     by_hand: bool | None = None
@@ -71,6 +73,7 @@ _ODDS: tuple[tuple[str, Callable[[Clues], bool], Factor], ...] = (
         {"retry": 1.0, "redelivery": 1.0, "batch_rerun": 0.2, "unexplained": 0.1, "else": 0.01},
     ),
     ("other_call", lambda c: c.same_call is False, {"retry": 0.01, "redelivery": 0.05, "else": 1.0}),
+    ("other_key", lambda c: c.other_key is True, {"retry": 0.02, "redelivery": 0.05, "else": 1.0}),
     (
         "previous_lost",
         lambda c: c.previous_lost is True,
@@ -98,6 +101,7 @@ def _two_acts(clues: Clues) -> bool:
     return (
         clues.half_price is True
         or clues.same_call is False
+        or clues.other_key is True
         or clues.previous_lost is False
         or clues.published_again is True
         or clues.attempt == 1

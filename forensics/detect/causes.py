@@ -40,6 +40,7 @@ CLUE_WORDS: Mapping[str, str] = {
     "attempt_one": "its request says that it is a first attempt",
     "same_call": "it bears the request id of the effect before it, and ids here stay with a call",
     "other_call": "it bears another request id than the effect before it, and ids here stay with a call",
+    "other_key": "it bears another key than the effect before it, and callers here keep the key of an act",
     "previous_lost": "the caller of the effect before it got no answer in time",
     "previous_answered": "the caller of the effect before it had got its answer",
     "by_hand": "a person keyed it in",
@@ -158,6 +159,7 @@ def _speaks_against_retry(clues: Clues) -> bool:
         clues.attempt == 1
         or clues.by_hand is True
         or clues.same_call is False
+        or clues.other_key is True
         or clues.in_block is True
         or clues.redelivered is True
         or clues.published_again is True

@@ -18,6 +18,8 @@ from forensics.runner import Runner
 _BY_HAND = re.compile(r"back.?office|manual|operator|support|admin|call.?cent|helpdesk|수기|수동|手動", re.IGNORECASE)
 _LOST_STATUSES = frozenset((0, 408, 499, 502, 503, 504))
 _SLACK = timedelta(seconds=1)
+_FEWEST_HABITS = 10
+_RENEWED_SHARE = 0.2
 _BLOCK_FEWEST = 10
 _BLOCK_SILENCE = timedelta(minutes=15)
 _BLOCK_SHORTEST_US = 60_000_000
@@ -48,6 +50,7 @@ def collect_clues(runner: Runner, rows: Sequence[Judged], resolution_us: int) ->
     repeats = [j for j in rows if j.role in ("excess", "refunded") and j.previous is not None]
     calls = _calls(runner, rows)
     per_call = _ids_are_per_call(repeats, calls)
+    keeping = _keep_their_key(runner)
     hands_known = any(_by_hand(j.row) for j in rows)
     blocks = _blocks(repeats)
     deliveries = _deliveries(runner, rows)
@@ -65,6 +68,7 @@ def collect_clues(runner: Runner, rows: Sequence[Judged], resolution_us: int) ->
             retry_density=None,
             attempt=call.attempt if call else None,
             same_call=_same_call(item.row, previous, calls) if per_call else None,
+            other_key=_other_key(item.row, previous) if keeping else None,
             previous_lost=_lost(before, call) if before else None,
             by_hand=_by_hand(item.row) if hands_known else None,
             in_block=_where(item.row) in blocks,
@@ -125,6 +129,18 @@ def _ids_are_per_call(repeats: Sequence[Judged], calls: Mapping[Where, Call]) ->
     same = [_same_call(j.row, j.previous, calls) for j in repeats if j.previous]
     known = [s for s in same if s is not None]
     return sum(known) >= max(1, 0.2 * len(known))
+
+
+def _keep_their_key(runner: Runner) -> bool:
+    """Whether callers are seen to send one key for all attempts of an act: then another key is another act."""
+    habits = runner.run("keys/habits_by_channel").records()
+    kept, renewed = (sum(h[name] for h in habits) for name in ("kept", "renewed"))
+    return bool(kept >= _FEWEST_HABITS and renewed <= _RENEWED_SHARE * (kept + renewed))
+
+
+def _other_key(row: LedgerRow, previous: LedgerRow) -> bool | None:
+    mine, theirs = row.idempotency_key, previous.idempotency_key
+    return mine != theirs if mine and theirs else None
 
 
 def _lost(before: Call, after: Call | None) -> bool | None:

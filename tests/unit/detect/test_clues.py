@@ -222,3 +222,32 @@ def test_too_few_prices_have_no_step(given: Any) -> None:
     assert (
         clues_by_line(given, payments=[{"at": 0.0, "amount": 4500}, {"at": 4.0, "amount": 4500}])[2].half_price is None
     )
+
+
+# Keys -----------------------------------------------------------------------------------------------------------
+
+
+def kept_keys(orders: int) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Orders sent twice under one key each, and booked once: callers that keep the key of an act."""
+    payments = [{"at": 100.0 * n, "order_id": f"K{n}", "idempotency_key": f"k{n}"} for n in range(1, orders + 1)]
+    requests = [
+        {"at": 100.0 * n - back, "idempotency_key": f"k{n}", "order_id": f"K{n}"}
+        for n in range(1, orders + 1)
+        for back in (4.0, 0.1)
+    ]
+    return payments, requests
+
+
+PAIR_OF_KEYS = [{"at": 0.0, "idempotency_key": "a"}, {"at": 4.0, "idempotency_key": "b"}]
+
+
+def test_where_callers_keep_the_key_of_an_act_another_key_is_another_act(given: Any) -> None:
+    payments, requests = kept_keys(10)
+    found = clues_by_line(given, payments=[*PAIR_OF_KEYS, *payments], requests=requests)
+    assert [c.other_key for c in found.values()] == [True]
+
+
+def test_where_few_orders_show_the_habit_another_key_says_nothing(given: Any) -> None:
+    payments, requests = kept_keys(9)
+    found = clues_by_line(given, payments=[*PAIR_OF_KEYS, *payments], requests=requests)
+    assert [c.other_key for c in found.values()] == [None]
