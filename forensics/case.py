@@ -12,7 +12,7 @@ from forensics import store
 from forensics.detect import duplicates
 from forensics.errors import UsageError
 from forensics.model import Refused, Scan, Source
-from forensics.render import export, html, replay
+from forensics.render import export, finance, html, replay
 from forensics.render.html import ReportMeta
 from forensics.runner import Result, Runner
 from forensics.scan import Scanner, ScanOptions
@@ -127,10 +127,12 @@ def write_reports(scan: Scan, folder: Path, meta: ReportMeta) -> Path:
         UsageError: the folder cannot be written.
     """
     refundable = [r for r in scan.rows if duplicates.is_refundable(r, scan.refund_confidence)]
+    doubtful = [r for r in scan.rows if duplicates.needs_review(r, scan.refund_confidence)]
     texts = {
         "findings.json": export.render_findings(scan, meta.tool_version),
         "duplicates.csv": export.render_duplicates(scan),
-        "refunds.csv": export.render_refunds(scan, refundable),
+        "refunds.csv": finance.render_refunds(scan, refundable),
+        "review.csv": finance.render_review(scan, doubtful),
         "report.html": html.render_report(scan, meta),
     }
     if scan.dead_letters:

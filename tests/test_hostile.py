@@ -127,7 +127,7 @@ def test_a_cell_of_a_million_letters_does_not_swell_the_page(folder: Path, demo:
     assert len((folder / "report.html").read_bytes()) < 3 * len(demo.text("report.html").encode())
 
 
-@pytest.mark.parametrize("name", ["duplicates.csv", "refunds.csv"])
+@pytest.mark.parametrize("name", ["duplicates.csv", "refunds.csv", "review.csv"])
 def test_no_cell_of_a_table_is_run_by_a_spreadsheet(folder: Path, name: str) -> None:
     with (folder / name).open(encoding="utf-8", newline="") as file:
         csv.field_size_limit(10_000_000)

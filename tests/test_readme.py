@@ -52,7 +52,7 @@ def test_the_demo_writes_where_the_readme_says(demo: Any) -> None:
     command = cli.get_command(click.Context(cli), "demo")
     assert command is not None
     assert {o.default for o in command.params} >= {Path("reports/demo")}
-    for name in ("report.html", "findings.json", "duplicates.csv", "refunds.csv", "case.duckdb"):
+    for name in ("report.html", "findings.json", "duplicates.csv", "refunds.csv", "review.csv", "case.duckdb"):
         assert f"`{name}`" in README
         assert (demo.folder / name).is_file()
 

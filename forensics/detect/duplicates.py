@@ -36,6 +36,13 @@ def is_refundable(row: RepeatRow, threshold: float = REFUND_PROBABILITY) -> bool
     return row.role == "excess" and row.held_back is None and (row.excess_probability or 0.0) >= threshold
 
 
+def needs_review(row: RepeatRow, threshold: float = REFUND_PROBABILITY) -> bool:
+    """Whether a person must judge the row: an excess that is not beyond doubt, or a repeat read as lawful by weight."""
+    if row.role == "excess":
+        return row.held_back is None and not is_refundable(row, threshold)
+    return row.role == "legitimate" and bool(row.alternatives)
+
+
 def hold_back_refused(rows: Sequence[RepeatRow], refused: Collection[tuple[int, int]]) -> tuple[RepeatRow, ...]:
     """The rows, with those marked for which the provider holds no money.
 
@@ -146,7 +153,7 @@ def _excess(summary: PaymentsSummary, rows: Sequence[RepeatRow]) -> Finding | No
         evidence_total=len(gross),
         next_steps=(
             "check refunds.csv with a second pair of eyes, then give the money back once, by a refund key of its own",
-            "look through the rows of duplicates.csv with a confidence below the threshold",
+            "look through review.csv: payments below the threshold and repeats read as lawful, with both readings",
         ),
     )
 

@@ -1,4 +1,4 @@
-"""findings.json, duplicates.csv and refunds.csv: the contract that others build on.
+"""findings.json and duplicates.csv: the contract that others build on.
 
 Equal input gives equal bytes: keys sorted, rows in a total order, money as decimal text, times in UTC with Z. A cell
 that a spreadsheet would run as a formula is made text with a leading apostrophe.
@@ -196,7 +196,8 @@ def neutral(cell: object) -> str:
     return f"'{text}" if _FORMULA.match(text) and not _NUMBER.fullmatch(text) else text
 
 
-def _csv(headings: Sequence[str], rows: Iterable[Mapping[str, object]]) -> str:
+def render_csv(headings: Sequence[str], rows: Iterable[Mapping[str, object]]) -> str:
+    """Rows under their headings, every cell neutralised."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(headings)
@@ -227,7 +228,7 @@ DUPLICATE_COLUMNS = (
 def render_duplicates(scan: Scan) -> str:
     """duplicates.csv: every ledger row of every business act with more than one effect."""
     names = {s.source_id: s.name for s in scan.sources}
-    return _csv(DUPLICATE_COLUMNS, (_duplicate(row, names) for row in scan.rows))
+    return render_csv(DUPLICATE_COLUMNS, (_duplicate(row, names) for row in scan.rows))
 
 
 def _duplicate(row: RepeatRow, names: Mapping[int, str]) -> dict[str, object]:
@@ -249,50 +250,3 @@ def _duplicate(row: RepeatRow, names: Mapping[int, str]) -> dict[str, object]:
         "line_no": row.line_no,
         "why": row.why,
     }
-
-
-REFUND_COLUMNS = (
-    "order_id",
-    "payment_id_to_refund",
-    "amount",
-    "currency",
-    "provider_ref",
-    "charged_at",
-    "kept_payment_id",
-    "cause",
-    "confidence",
-    "why",
-    "source",
-    "line_no",
-    "checked_by",
-    "checked_at",
-    "decision",
-)
-
-
-def render_refunds(scan: Scan, refundable: Iterable[RepeatRow]) -> str:
-    """refunds.csv: one line per payment to give back, with room for the second pair of eyes."""
-    names = {s.source_id: s.name for s in scan.sources}
-    return _csv(
-        REFUND_COLUMNS,
-        (
-            {
-                "order_id": row.order_id,
-                "payment_id_to_refund": row.payment_id,
-                "amount": plain(row.amount),
-                "currency": row.currency,
-                "provider_ref": row.provider_ref,
-                "charged_at": iso(row.created_at),
-                "kept_payment_id": row.kept_payment_id,
-                "cause": row.cause,
-                "confidence": row.excess_probability,
-                "why": row.why,
-                "source": names.get(row.source_id, row.source_id),
-                "line_no": row.line_no,
-                "checked_by": "",
-                "checked_at": "",
-                "decision": "",
-            }
-            for row in refundable
-        ),
-    )

@@ -234,7 +234,7 @@ def test_two_runs_over_the_same_files_write_the_same_bytes(tmp_path: Path) -> No
         scan = scanned(folder, NO_KEY / "payments.csv", NO_KEY / "access.log")
         write_reports(scan, folder, META)
         written.append({p.name: p.read_bytes() for p in folder.iterdir() if p.suffix != ".duckdb"})
-    assert written[0].keys() == {"report.html", "findings.json", "duplicates.csv", "refunds.csv"}
+    assert written[0].keys() == {"report.html", "findings.json", "duplicates.csv", "refunds.csv", "review.csv"}
     assert written[0] == written[1]
 
 

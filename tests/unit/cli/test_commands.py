@@ -45,7 +45,7 @@ def case(forensics: Run, payments: Path, tmp_path: Path) -> Path:
 
 def test_investigate_writes_the_report_its_twins_and_the_case(forensics: Run, payments: Path, tmp_path: Path) -> None:
     said = forensics("investigate", payments, "--out", tmp_path / "out")
-    names = {"report.html", "findings.json", "duplicates.csv", "refunds.csv", "case.duckdb"}
+    names = {"report.html", "findings.json", "duplicates.csv", "refunds.csv", "review.csv", "case.duckdb"}
     assert {p.name for p in (tmp_path / "out").iterdir()} == names
     assert said.code == 0
     assert "happened   1 of 2 orders were paid more than once: 1 payment too many" in said.out
@@ -250,7 +250,7 @@ def test_report_writes_what_investigate_writes(forensics: Run, payments: Path, t
     said = forensics("report", tmp_path / "a" / "case.duckdb", "--out", tmp_path / "b")
     assert said.code == 0
     assert said.err == ""
-    for name in ("findings.json", "duplicates.csv", "refunds.csv"):
+    for name in ("findings.json", "duplicates.csv", "refunds.csv", "review.csv"):
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
 
 

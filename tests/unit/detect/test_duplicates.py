@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
 from forensics.detect.causes import Setting, explain
-from forensics.detect.duplicates import EVIDENCE_CAP, find_duplicates, hold_back_refused, is_refundable, summarise
+from forensics.detect.duplicates import (
+    EVIDENCE_CAP,
+    find_duplicates,
+    hold_back_refused,
+    is_refundable,
+    needs_review,
+    summarise,
+)
 from forensics.detect.ledger import judge_rows
 from forensics.model import Finding, PaymentsSummary, RepeatRow
 
@@ -146,3 +154,12 @@ def test_an_excess_that_stands_in_for_a_kept_payment_the_provider_lacks_is_not_g
 def test_what_the_provider_has_of_other_orders_changes_nothing() -> None:
     rows = (excess_row(1, "kept"), excess_row(2, "excess"))
     assert hold_back_refused(rows, {(1, 9)}) == rows
+
+
+def test_a_person_judges_what_is_neither_refundable_nor_settled_by_rule() -> None:
+    sure = excess_row(1, "excess")
+    doubtful = replace(sure, excess_probability=0.9)
+    held = replace(doubtful, held_back="the provider did not settle it")
+    by_weight = replace(excess_row(2, "legitimate"), alternatives=(("double_submit", 0.3),))
+    by_rule = excess_row(3, "legitimate")
+    assert [needs_review(r) for r in (sure, doubtful, held, by_weight, by_rule)] == [False, True, False, True, False]

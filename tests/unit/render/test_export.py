@@ -17,13 +17,12 @@ from hypothesis import strategies as st
 from forensics.model import Scan
 from forensics.render.export import (
     DUPLICATE_COLUMNS,
-    REFUND_COLUMNS,
     iso,
     neutral,
     render_duplicates,
     render_findings,
-    render_refunds,
 )
+from forensics.render.finance import REFUND_COLUMNS, REVIEW_COLUMNS, render_refunds, render_review
 
 TOP = {
     "schema",
@@ -47,6 +46,7 @@ TOP = {
 
 
 def rows_of(text: str) -> list[dict[str, str]]:
+    csv.field_size_limit(1 << 30)  # cells of a megabyte are among them
     return list(csv.DictReader(io.StringIO(text)))
 
 
@@ -132,6 +132,17 @@ def test_refunds_name_the_payment_to_give_back_beside_the_one_that_stands(incide
     (row,) = rows_of(text)
     assert (row["payment_id_to_refund"], row["kept_payment_id"]) == (excess.payment_id, excess.kept_payment_id)
     assert (row["checked_by"], row["checked_at"], row["decision"]) == ("", "", "")  # for the second pair of eyes
+
+
+def test_review_shows_both_readings_of_a_payment(incident: Scan) -> None:
+    doubtful = next(r for r in incident.rows if r.role == "excess" and r.alternatives)
+    text = render_review(incident, [doubtful])
+    assert text.splitlines()[0] == ",".join(REVIEW_COLUMNS)
+    (row,) = rows_of(text)
+    other, probability = doubtful.alternatives[0]
+    assert (row["reading"], row["reading_probability"]) == (doubtful.cause, str(doubtful.confidence))
+    assert (row["other_reading"], row["other_probability"]) == (other, str(probability))
+    assert (row["checked_by"], row["checked_at"], row["decision"]) == ("", "", "")
 
 
 def test_hostile_rows_stay_in_their_cells(hostile: Scan) -> None:

@@ -23,7 +23,7 @@ SECTIONS = ("summary", "timeline", "gaps", "policies", "causes", "orders", "find
 HEADINGS = ("money", "ledger", "keys", "refused", "examined")
 VOID = {"meta", "br", "input", "link", "img"}
 BLOCKS = {"td", "th", "dt", "dd", "li", "p", "div", "caption", "small", "h1", "h2", "h3", "h4", "summary"}
-TWINS = {"findings.json", "duplicates.csv", "refunds.csv"}
+TWINS = {"findings.json", "duplicates.csv", "refunds.csv", "review.csv"}
 
 
 class Page(HTMLParser):
@@ -120,7 +120,7 @@ def test_the_statement_of_each_currency_adds_up(rendered: Rendered, incident: Sc
         "Already given back 5,120,400 310.00",
         "Give back now beyond doubt, ≥ 0.95 173,200,900 11,710.47",
         "Review first 9,333,000 325.20",
-        "of which 76 given back, 2,183 in refunds.csv, 118 to review in duplicates.csv",
+        "of which 76 given back, 2,183 in refunds.csv, 118 to review in review.csv",
     ):
         assert line in text
     assert 5_120_400 + 173_200_900 + 9_333_000 == 187_654_300
