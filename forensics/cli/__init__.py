@@ -123,6 +123,7 @@ def _without_passwords(text: str) -> str:
 def say_bug(exc: Exception) -> None:
     """An error that nobody meant: what and where, in one sentence."""
     where = traceback.extract_tb(exc.__traceback__)[-1]
+    # os.path, because pathlib would be loaded for every --help
     place = f"{os.path.basename(where.filename)}:{where.lineno}"  # noqa: PTH119
     say_error(
         f"this is a mistake in forensics, not in your files: {type(exc).__name__} at {place}: {exc}",

@@ -61,6 +61,7 @@ def _files(path: Path, progress: Callable[[str], None]) -> list[Path]:
             return _of_folder(path, progress)
         if path == STDIN or path.exists() or not glob.has_magic(str(path)):
             return [path]
+        # Path.glob takes no absolute pattern, and a pattern is typed as a whole
         matches = [p for p in map(Path, glob.glob(str(path), recursive=True)) if p.is_file()]  # noqa: PTH207
     except PermissionError as exc:
         raise EvidenceError(f"{path}: no permission to look into the folder", "check the folder's permissions") from exc
