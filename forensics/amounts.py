@@ -1,10 +1,18 @@
-"""Exact amounts as text."""
+"""Exact amounts as text, and the digits that a currency has."""
 
 from __future__ import annotations
 
 from decimal import Decimal
 
 from forensics.model import Amounts
+
+MINOR_DIGITS = {
+    **dict.fromkeys(("BIF", "CLP", "DJF", "GNF", "ISK", "JPY", "KMF", "KRW", "PYG", "RWF", "UGX", "UYI"), 0),
+    **dict.fromkeys(("VND", "VUV", "XAF", "XOF", "XPF"), 0),
+    **dict.fromkeys(("BHD", "IQD", "JOD", "KWD", "LYD", "OMR", "TND"), 3),
+    **dict.fromkeys(("CLF", "UYW"), 4),
+}
+"""Digits after the decimal mark, by currency, where they are not 2 (ISO 4217, list one)."""
 
 
 def many(n: int, one: str, more: str | None = None) -> str:

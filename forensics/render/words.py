@@ -11,12 +11,10 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from decimal import Decimal
 
-_MINOR_DIGITS = {
-    **dict.fromkeys(("BIF", "CLP", "DJF", "GNF", "ISK", "JPY", "KMF", "KRW", "PYG", "RWF", "UGX", "UYI"), 0),
-    **dict.fromkeys(("VND", "VUV", "XAF", "XOF", "XPF", "XXX"), 0),
-    **dict.fromkeys(("BHD", "IQD", "JOD", "KWD", "LYD", "OMR", "TND"), 3),
-    **dict.fromkeys(("CLF", "UYW"), 4),
-}
+from forensics.amounts import MINOR_DIGITS
+
+_NO_CURRENCY = "XXX"
+"""ISO 4217's own code for no currency: what `payments.currency` holds where the source names none."""
 _UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
 _SURE = (
     (0.99, "as good as certain"),
@@ -35,7 +33,7 @@ def count(value: int) -> str:
 
 def amount(value: Decimal, currency: str) -> str:
     """Money without its currency: thousands separators, the currency's minor digits, and more where there are more."""
-    digits = _MINOR_DIGITS.get(currency, 2)
+    digits = 0 if currency == _NO_CURRENCY else MINOR_DIGITS.get(currency, 2)
     plain = f"{abs(value):f}"
     whole, _, rest = plain.partition(".")
     rest = rest.rstrip("0").ljust(digits, "0")
@@ -44,8 +42,8 @@ def amount(value: Decimal, currency: str) -> str:
 
 
 def currency(code: str) -> str:
-    """A currency as a reader should see it; XXX is the code for none."""
-    return "no currency" if code == "XXX" else code
+    """A currency as a reader should see it."""
+    return "no currency" if code == _NO_CURRENCY else code
 
 
 def money(amounts: Mapping[str, Decimal]) -> str:

@@ -12,16 +12,13 @@ from dataclasses import dataclass
 
 import duckdb
 
+from forensics.amounts import MINOR_DIGITS
 from forensics.schema import MONEY
 from forensics.sources.staged import StagedColumn
 from forensics.sources.values import Reading, sample
 
-# ISO 4217 minor units that differ from 2.
-ZERO_DECIMAL = (
-    *("BIF", "CLP", "DJF", "GNF", "ISK", "JPY", "KMF", "KRW"),
-    *("PYG", "RWF", "UGX", "VND", "VUV", "XAF", "XOF", "XPF"),
-)
-THREE_DECIMAL = ("BHD", "IQD", "JOD", "KWD", "LYD", "OMR", "TND")
+_ZERO_DECIMAL = tuple(code for code, digits in MINOR_DIGITS.items() if digits == 0)
+_THREE_DECIMAL = tuple(code for code, digits in MINOR_DIGITS.items() if digits == 3)
 
 _BEFORE = r"^[-+(\s]*(?:[A-Za-z]{3}|[A-Z]{0,3}[€$£¥￥₩₹])?[-+(\s]*"
 _AFTER = r"[-+)\s]*(?:[A-Za-z]{3}|[€$£¥￥₩₹원円])?[-+)\s]*$"
@@ -60,8 +57,8 @@ def read_money(
         unit, why = _unit(connection, number, heading, whole, currency_sql)
         how = f"{how}, {unit} units ({why})" if why else how
     if unit == "minor":
-        scale = f"CASE WHEN {_is_in(currency_sql, ZERO_DECIMAL)} THEN 1.000 "
-        scale += f"WHEN {_is_in(currency_sql, THREE_DECIMAL)} THEN 0.001 ELSE 0.010 END"
+        scale = f"CASE WHEN {_is_in(currency_sql, _ZERO_DECIMAL)} THEN 1.000 "
+        scale += f"WHEN {_is_in(currency_sql, _THREE_DECIMAL)} THEN 0.001 ELSE 0.010 END"
         return Reading(_exactly(f"(CAST({number} AS DECIMAL(22,4)) * CAST({scale} AS DECIMAL(4,3)))"), how)
     return Reading(number, how)
 
@@ -118,7 +115,7 @@ def _decimal_mark(connection: duckdb.DuckDBPyConnection, column: StagedColumn, c
 def _minor_digits(connection: duckdb.DuckDBPyConnection, currency_sql: str) -> tuple[bool, bool]:
     """Whether every row is in a currency without minor units, and whether any is in one with three minor digits."""
     row = connection.execute(
-        f"SELECT bool_and({_is_in(currency_sql, ZERO_DECIMAL)}), bool_or({_is_in(currency_sql, THREE_DECIMAL)}) "
+        f"SELECT bool_and({_is_in(currency_sql, _ZERO_DECIMAL)}), bool_or({_is_in(currency_sql, _THREE_DECIMAL)}) "
         "FROM staged"
     ).fetchone()
     return (bool(row[0]), bool(row[1])) if row else (False, False)
@@ -156,7 +153,7 @@ def _unit(
         return "major", ""
     row = connection.execute(
         f"SELECT count(*), median(abs(n)), avg(CASE WHEN n % 100 = 0 THEN 0.0 ELSE 1 END) FROM (SELECT {number} AS n "
-        f"FROM staged WHERE {currency_sql} IS NOT NULL AND NOT {_is_in(currency_sql, ZERO_DECIMAL)}) WHERE n <> 0"
+        f"FROM staged WHERE {currency_sql} IS NOT NULL AND NOT {_is_in(currency_sql, _ZERO_DECIMAL)}) WHERE n <> 0"
     ).fetchone()
     if not row or not row[0]:
         return "major", ""

@@ -119,7 +119,8 @@ def test_a_point_before_three_digits_is_read_by_its_company(
 
 
 @pytest.mark.parametrize(
-    ("currency", "amount"), [("EUR", "10.5"), ("KRW", "1050"), ("JPY", "1050"), ("KWD", "1.05"), ("BHD", "1.05")]
+    ("currency", "amount"),
+    [("EUR", "10.5"), ("KRW", "1050"), ("JPY", "1050"), ("UYI", "1050"), ("KWD", "1.05"), ("BHD", "1.05")],
 )
 @pytest.mark.parametrize(("heading", "unit"), [("amount_cents", None), ("amountMinor", None), ("x", "minor")])
 def test_minor_units_are_of_the_currency(
