@@ -167,6 +167,7 @@ DELIVERIES = Table(
         *_ORIGIN,
         Column("message_id", "VARCHAR", "The broker's or sender's id.", required=True),
         Column("delivered_at", "TIMESTAMP", "When the consumer got it, UTC.", required=True),
+        Column("published_at", "TIMESTAMP", "When the sender put it on the broker, UTC."),
         Column("acked_at", "TIMESTAMP", "When it was acknowledged, UTC."),
         Column("delivery_no", "BIGINT", "1 for the first delivery."),
         Column("redelivered", "BOOLEAN", "The broker's own flag."),

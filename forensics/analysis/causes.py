@@ -36,6 +36,7 @@ class Clues:
     """What is known of one repeat. None always means: the evidence does not say."""
 
     gap_s: float
+    """Seconds from the effect before it; from the sending of its message, where two messages and their times are known."""
     resolution_s: float
     retry_density: float | None
     """Density per second of the gap under the named policy; None when no policy is named."""
@@ -47,6 +48,8 @@ class Clues:
     """Whether the row and the effect before it came from one call (one request id), where ids are per call."""
     other_key: bool | None = None
     """Whether it bears another idempotency key than the effect before it, where callers keep the key of an act."""
+    second_clicks: int = 0
+    """How many second submissions were seen to bear the key of the first."""
     previous_lost: bool | None = None
     """Whether the caller of the effect before it got no answer: hung up, timed out, server error."""
     by_hand: bool | None = None
@@ -157,6 +160,9 @@ def _likelihood(clues: Clues) -> dict[str, float]:
     for _, test, odds in _ODDS:
         if test(clues):
             values = {cause: p * odds.get(cause, odds["else"]) for cause, p in values.items()}
+    if clues.other_key:
+        # Laplace's rule of succession: the chance that the next second click bears a new key, when all seen kept theirs.
+        values["double_submit"] /= clues.second_clicks + 2
     # A floor keeps one impossible clue from turning into certainty about another cause.
     floor = 1e-12 + 1e-6 * max(values.values())
     return {cause: p + floor for cause, p in values.items()}

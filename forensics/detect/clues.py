@@ -51,6 +51,7 @@ def collect_clues(runner: Runner, rows: Sequence[Judged], resolution_us: int) ->
     calls = _calls(runner, rows)
     per_call = _ids_are_per_call(repeats, calls)
     keeping = _keep_their_key(runner)
+    clicks = runner.run("keys/sent_again_at_once").records()[0]["again"]
     hands_known = any(_by_hand(j.row) for j in rows)
     blocks = _blocks(repeats)
     deliveries = _deliveries(runner, rows)
@@ -61,14 +62,17 @@ def collect_clues(runner: Runner, rows: Sequence[Judged], resolution_us: int) ->
         if previous is None or item.gap_us is None:  # repeats have both
             continue
         call, before = calls.get(_where(item.row)), calls.get(_where(previous))
-        redelivered, again = _delivery_clues(deliveries.get(_where(item.row)), deliveries.get(_where(previous)))
+        delivery, first = deliveries.get(_where(item.row)), deliveries.get(_where(previous))
+        redelivered, again = _delivery_clues(delivery, first)
+        apart_s = _published_apart_s(delivery, first) if again else None
         found[_where(item.row)] = Clues(
-            gap_s=item.gap_us / 1e6,
+            gap_s=item.gap_us / 1e6 if apart_s is None else apart_s,
             resolution_s=resolution_us / 1e6,
             retry_density=None,
             attempt=call.attempt if call else None,
             same_call=_same_call(item.row, previous, calls) if per_call else None,
             other_key=_other_key(item.row, previous) if keeping else None,
+            second_clicks=clicks if keeping else 0,
             previous_lost=_lost(before, call) if before else None,
             by_hand=_by_hand(item.row) if hands_known else None,
             in_block=_where(item.row) in blocks,
@@ -133,8 +137,10 @@ def _ids_are_per_call(repeats: Sequence[Judged], calls: Mapping[Where, Call]) ->
 
 def _keep_their_key(runner: Runner) -> bool:
     """Whether callers are seen to send one key for all attempts of an act: then another key is another act."""
-    habits = runner.run("keys/habits_by_channel").records()
-    kept, renewed = (sum(h[name] for h in habits) for name in ("kept", "renewed"))
+    after_failure = runner.run("keys/keys_after_failure").records()
+    by_order = runner.run("keys/habits_by_channel").records()
+    seen = after_failure if sum(r["kept"] + r["renewed"] for r in after_failure) >= _FEWEST_HABITS else by_order
+    kept, renewed = (sum(r[name] for r in seen) for name in ("kept", "renewed"))
     return bool(kept >= _FEWEST_HABITS and renewed <= _RENEWED_SHARE * (kept + renewed))
 
 
@@ -225,6 +231,13 @@ def _delivery_clues(
         return None, None
     again = mine["message_id"] != theirs["message_id"]
     return not again, again
+
+
+def _published_apart_s(mine: Mapping[str, Any] | None, theirs: Mapping[str, Any] | None) -> float | None:
+    """Seconds between the sending of two messages: how far apart they were consumed is the queue's doing."""
+    if mine is None or theirs is None or mine["published_at"] is None or theirs["published_at"] is None:
+        return None
+    return abs((mine["published_at"] - theirs["published_at"]).total_seconds())
 
 
 def _delivery_of(row: LedgerRow, deliveries: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:

@@ -7,6 +7,7 @@
 -- columns.order_id     = { type = "VARCHAR", help = "Business key." }
 -- columns.message_id   = { type = "VARCHAR", help = "The message." }
 -- columns.delivered_at = { type = "TIMESTAMP", help = "When the consumer got it, UTC." }
+-- columns.published_at = { type = "TIMESTAMP", help = "When the sender put it on the broker, UTC; NULL when not known." }
 -- columns.delivery_no  = { type = "BIGINT", help = "Count as the broker gives it." }
 -- columns.redelivered  = { type = "BOOLEAN", help = "The broker's own flag." }
 -- columns.source_id    = { type = "BIGINT", help = "File the row stands in." }
@@ -23,6 +24,7 @@ SELECT
   r.order_id,
   d.message_id,
   d.delivered_at,
+  d.published_at,
   d.delivery_no,
   d.redelivered,
   d.source_id,

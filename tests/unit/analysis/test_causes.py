@@ -64,6 +64,8 @@ def test_structure_names_the_cause(gap_s: float, known: dict[str, Any], cause: s
         ({"in_block": True}, "batch_rerun", "retry"),
         ({"redelivered": True, "published_again": False}, "redelivery", "retry"),
         ({"redelivered": False, "published_again": True}, "retry", "redelivery"),
+        ({"other_key": True}, "double_submit", "retry"),
+        ({"other_key": True}, "legitimate", "double_submit"),
         ({"half_price": True}, "legitimate", "retry"),
         ({"half_price": False}, "retry", "legitimate"),
         ({"retry_density": 2.0, "retry_trust": 0.92}, "retry", "unexplained"),
@@ -81,6 +83,15 @@ def test_every_clue_moves_the_verdict_the_way_it_says(
 def test_without_a_sign_of_two_acts_a_repeat_is_not_called_lawful_on_its_gap() -> None:
     # 4 s is the commonest gap between the parts of a split payment; alone it must not excuse a duplicate.
     assert dict(verdict(4).probabilities)["legitimate"] < 0.05
+
+
+def test_the_more_second_clicks_bore_the_key_of_the_first_the_less_a_new_key_is_a_click() -> None:
+    # By the rule of succession 3 of 3 leave 1 in 5 for a new key, none of none leaves 1 in 2: odds fall to 2/5.
+    # Many plain retries beside it hold the shares of the causes still.
+    retries = [clues(4.0, attempt=2)] * 400
+    few, none = (dict(judge([clues(1.2, other_key=True, second_clicks=n), *retries])[0].probabilities) for n in (3, 0))
+    odds = few["double_submit"] / few["unexplained"] / (none["double_submit"] / none["unexplained"])
+    assert odds == pytest.approx(2 / 5, rel=0.02)
 
 
 def test_a_gap_beyond_two_hours_is_no_retry_of_a_client() -> None:
@@ -119,6 +130,8 @@ CLUES = st.builds(
     retry_trust=st.sampled_from([0.0, 0.5, 0.92]),
     attempt=st.sampled_from([None, 1, 2, 7]),
     same_call=MAYBE,
+    other_key=MAYBE,
+    second_clicks=st.sampled_from([0, 3, 10**9]),
     previous_lost=MAYBE,
     by_hand=MAYBE,
     in_block=MAYBE,

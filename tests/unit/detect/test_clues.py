@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -13,6 +14,7 @@ from forensics.detect.clues import collect_clues, price_steps
 from forensics.detect.ledger import judge_rows
 
 Found = Mapping[int, Clues]
+NOON = datetime(2026, 11, 30, 12, tzinfo=UTC)
 
 
 def clues_by_line(given: Any, **tables: Any) -> Found:
@@ -191,6 +193,22 @@ def test_the_same_message_again_is_a_redelivery_and_another_was_published_again(
     assert (found.redelivered, found.published_again) == (redelivered, published_again)
 
 
+@pytest.mark.parametrize(
+    ("second", "gap_s"),
+    [
+        ({"published_at": NOON + timedelta(seconds=7)}, 7.0),
+        ({"published_at": NOON - timedelta(seconds=3)}, 3.0),  # a later message may be worked off first
+        ({}, 30.0),
+    ],
+)
+def test_two_messages_are_as_far_apart_as_their_sending_where_it_is_known(
+    given: Any, second: dict[str, Any], gap_s: float
+) -> None:
+    deliveries = [{"at": 0.0, "message_id": "M1", "published_at": NOON}, {"at": 30.0, "message_id": "M2", **second}]
+    found = clues_by_line(given, payments=[{"at": 0.2}, {"at": 30.2}], deliveries=deliveries)[2]
+    assert found.gap_s == gap_s
+
+
 @pytest.mark.parametrize("second", [{"at": 90.0}, {"at": 30.0, "business_key": "B"}], ids=["later", "another order"])
 def test_a_delivery_after_the_row_or_about_another_order_says_nothing(given: Any, second: dict[str, Any]) -> None:
     found = clues_by_line(given, payments=[{"at": 0.2}, {"at": 30.2}], deliveries=[{"at": 0.0}, second])[2]
@@ -245,6 +263,28 @@ def test_where_callers_keep_the_key_of_an_act_another_key_is_another_act(given: 
     payments, requests = kept_keys(10)
     found = clues_by_line(given, payments=[*PAIR_OF_KEYS, *payments], requests=requests)
     assert [c.other_key for c in found.values()] == [True]
+
+
+def test_a_new_key_after_an_answer_does_not_hide_that_callers_keep_the_key_of_a_failed_request(given: Any) -> None:
+    # Ten requests that hung up and came again under their key; nine orders paid twice under two keys, each answered.
+    payments, requests = kept_keys(10)
+    failed = [{**r, "status": 499 if n % 2 == 0 else 200} for n, r in enumerate(requests)]
+    second_acts = [
+        {"at": 5000.0 + 100 * n + back, "order_id": f"N{n}", "idempotency_key": f"n{n}-{back}"}
+        for n in range(9)
+        for back in (0, 30)
+    ]
+    log = [*failed, *({**p, "status": 200} for p in second_acts)]
+    found = clues_by_line(given, payments=[*PAIR_OF_KEYS, *payments, *second_acts], requests=log)
+    assert {c.other_key for c in found.values()} == {True}
+
+
+def test_second_clicks_under_the_key_of_the_first_are_counted(given: Any) -> None:
+    payments, requests = kept_keys(10)
+    click = {"at": 9000.0, "duration_us": 50_000, "status": 200, "idempotency_key": "c", "order_id": "C"}
+    log = [*requests, click, {**click, "at": 9000.4}]
+    found = clues_by_line(given, payments=[*PAIR_OF_KEYS, *payments], requests=log)
+    assert [c.second_clicks for c in found.values()] == [1]
 
 
 def test_where_few_orders_show_the_habit_another_key_says_nothing(given: Any) -> None:
