@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-SCHEMA_VERSION = "forensics/1"
+SCHEMA_VERSION = "forensics/2"
 
 MONEY = "DECIMAL(18,4)"
 

@@ -70,6 +70,23 @@ def transaction(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
     connection.execute("COMMIT")
 
 
+@contextmanager
+def bulk_insert(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
+    """For a transaction that inserts many rows, which bear their line numbers and are filtered by what is made of them.
+
+    Rows may be written in any order, so that all cores write; and a condition on a column must not be pushed below
+    the expression that gives it, which would be worked out twice for every row. Stands around the transaction: in one
+    that was given up no setting can be set back.
+    """
+    connection.execute("SET preserve_insertion_order = false")
+    connection.execute("SET disabled_optimizers = 'filter_pushdown'")
+    try:
+        yield
+    finally:
+        connection.execute("SET disabled_optimizers = ''")
+        connection.execute("SET preserve_insertion_order = true")
+
+
 def quote(identifier: str) -> str:
     """A name as SQL identifier, whatever characters it holds."""
     return '"' + identifier.replace('"', '""') + '"'

@@ -36,7 +36,7 @@ class Clues:
     """What is known of one repeat. None always means: the evidence does not say."""
 
     gap_s: float
-    """Seconds from the effect before it; from the sending of its message, where two messages and their times are known."""
+    """Seconds from the effect before it; where each came of a message of its own, between the sending of the two."""
     resolution_s: float
     retry_density: float | None
     """Density per second of the gap under the named policy; None when no policy is named."""
@@ -161,7 +161,7 @@ def _likelihood(clues: Clues) -> dict[str, float]:
         if test(clues):
             values = {cause: p * odds.get(cause, odds["else"]) for cause, p in values.items()}
     if clues.other_key:
-        # Laplace's rule of succession: the chance that the next second click bears a new key, when all seen kept theirs.
+        # Laplace's rule of succession: the chance that a second click bears a new key, when all that were seen did not.
         values["double_submit"] /= clues.second_clicks + 2
     # A floor keeps one impossible clue from turning into certainty about another cause.
     floor = 1e-12 + 1e-6 * max(values.values())

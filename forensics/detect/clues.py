@@ -237,7 +237,8 @@ def _published_apart_s(mine: Mapping[str, Any] | None, theirs: Mapping[str, Any]
     """Seconds between the sending of two messages: how far apart they were consumed is the queue's doing."""
     if mine is None or theirs is None or mine["published_at"] is None or theirs["published_at"] is None:
         return None
-    return abs((mine["published_at"] - theirs["published_at"]).total_seconds())
+    apart: timedelta = mine["published_at"] - theirs["published_at"]
+    return abs(apart.total_seconds())
 
 
 def _delivery_of(row: LedgerRow, deliveries: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:

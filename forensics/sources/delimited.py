@@ -18,8 +18,10 @@ from forensics.sources.evidence import Evidence
 from forensics.sources.staged import (
     LONGEST_LINE,
     REJECT_TEXT,
+    STAGED_CELLS,
     Staged,
     StagedColumn,
+    drop_rows,
     first_lines,
     is_heading,
     name_columns,
@@ -84,15 +86,19 @@ def stage_delimited(
     name = {",": "csv", "\t": "tsv"}.get(dialect.delimiter, f"csv with {dialect.delimiter!r}")
     notes = [f"headings in line {dialect.header_line}"] if dialect.header_line > 1 else []
     expected = evidence.lines - dialect.header_line
+    table = STAGED_CELLS
     if not _read_regular(connection, evidence.readable, dialect, columns) or _count(connection) != expected:
-        connection.execute("DROP TABLE IF EXISTS staged")
+        drop_rows(connection)
         _read_row_by_row(connection, evidence.readable, dialect, workdir)
+        table = "staged"
         notes.append("read row by row: rows and lines differ in number")
-    _reject_headings(connection, dialect, columns)
+    _reject_headings(connection, table, dialect, columns)
     return Staged(name, columns, tuple(notes))
 
 
-def _reject_headings(connection: duckdb.DuckDBPyConnection, dialect: Dialect, columns: Sequence[StagedColumn]) -> None:
+def _reject_headings(
+    connection: duckdb.DuckDBPyConnection, table: str, dialect: Dialect, columns: Sequence[StagedColumn]
+) -> None:
     """The heading line again, where exports were put one below the other, is no row."""
     named = [(c.name, heading) for c, heading in zip(columns, dialect.headings, strict=True) if heading]
     same = " AND ".join(f"trim({name}) = ${name}" for name, _ in named)
@@ -101,7 +107,7 @@ def _reject_headings(connection: duckdb.DuckDBPyConnection, dialect: Dialect, co
         text = dialect.delimiter.join(dialect.headings)[:REJECT_TEXT]
         rejects = [(line_no, "the heading line again", text) for (line_no,) in rows]
         connection.executemany("INSERT INTO staged_rejects VALUES (?, ?, ?)", rejects)
-        connection.execute(f"DELETE FROM staged WHERE {same}", dict(named))
+        connection.execute(f"DELETE FROM {table} WHERE {same}", dict(named))
 
 
 def _count(connection: duckdb.DuckDBPyConnection) -> int:
@@ -112,18 +118,25 @@ def _count(connection: duckdb.DuckDBPyConnection) -> int:
 def _read_regular(
     connection: duckdb.DuckDBPyConnection, path: Path, dialect: Dialect, columns: Sequence[StagedColumn]
 ) -> bool:
-    """Read with DuckDB's own reader, strictly; False where the file is not regular enough for it."""
+    """Read with DuckDB's own reader, strictly; False where the file is not regular enough for it.
+
+    A table that is made in one go holds its rows in the order of the file, and numbers them: counting them while they
+    are read would leave one core idle.
+    """
     names = {c.name: "VARCHAR" for c in columns}
     try:
         connection.execute(
-            "CREATE TEMP TABLE staged AS "
-            f"SELECT CAST(row_number() OVER () + $skip AS BIGINT) AS line_no, {', '.join(names)} "
+            f"CREATE TEMP TABLE {STAGED_CELLS} AS SELECT {', '.join(names)} "
             "FROM read_csv($path, columns = $names, delim = $delim, quote = '\"', escape = '\"', header = false, "
-            "skip = $skip, auto_detect = false, strict_mode = true, max_line_size = 16777216, nullstr = '')",
+            "skip = $skip, auto_detect = false, strict_mode = true, nullstr = '')",
             {"path": str(path), "names": names, "delim": dialect.delimiter, "skip": dialect.header_line},
         )
     except duckdb.Error:
         return False
+    connection.execute(
+        f"CREATE TEMP VIEW staged AS SELECT rowid + {dialect.header_line + 1} AS line_no, {', '.join(names)} "
+        f"FROM {STAGED_CELLS}"
+    )
     return True
 
 

@@ -14,6 +14,7 @@ import lzma
 import zipfile
 import zlib
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -78,15 +79,16 @@ def prepare(path: Path, workdir: Path) -> Evidence:
             head = file.read(16)
         if not head:
             raise EvidenceError(f"{path}: the file is empty", "check the export; an empty file is evidence of nothing")
-        digest = _digest(path)
         if head.startswith(b"PAR1"):
-            return Evidence(path, path.name, digest, "parquet", path, None, 0, False, ())
+            return Evidence(path, path.name, _digest(path), "parquet", path, None, 0, False, ())
         if head.startswith(b"PK\x03\x04") and _is_xlsx(path):
-            return Evidence(path, path.name, digest, "xlsx", path, None, 0, False, ())
+            return Evidence(path, path.name, _digest(path), "xlsx", path, None, 0, False, ())
         for magic, what, todo in _REFUSED_MAGIC:
             if head.startswith(magic):
                 raise UnrecognisedError(f"{path}: this is {what}; expected a table or an access log", todo)
-        return _prepare_text(path, head, digest, workdir)
+        with ThreadPoolExecutor(max_workers=1) as pool:  # the other core is idle while the text is looked over
+            digest = pool.submit(_digest, path)
+            return _prepare_text(path, head, digest, workdir)
     except PermissionError as exc:
         raise EvidenceError(
             f"{path}: no permission to read the file", f"chmod u+r {path.name}, or ask its owner"
@@ -157,7 +159,7 @@ def _open_uncompressed(path: Path, head: bytes) -> Iterator[tuple[IO[bytes], str
             yield file, None
 
 
-def _prepare_text(path: Path, head: bytes, digest: str, workdir: Path) -> Evidence:
+def _prepare_text(path: Path, head: bytes, digest: Future[str], workdir: Path) -> Evidence:
     with _open_uncompressed(path, head) as (file, compression):
         sample = file.read(_SAMPLE)
     if not sample:
@@ -174,13 +176,15 @@ def _prepare_text(path: Path, head: bytes, digest: str, workdir: Path) -> Eviden
     bare = compression is None and not old_mac and not sample.startswith(codecs.BOM_UTF8)
     readable = path
     if not bare or survey is None or survey.replaced or survey.odd_block:
-        readable = workdir / f"{digest[:16]}.txt"
+        readable = workdir / f"{digest.result()[:16]}.txt"
         with _open_uncompressed(path, head) as (file, _):
             survey = _transcode(file, encoding, readable, old_mac)
         if survey.replaced:
             notes.append(f"{survey.replaced} characters that no {encoding} text has are shown as U+FFFD")
     shown = "utf-8-sig" if encoding == "utf-8" and sample.startswith(codecs.BOM_UTF8) else encoding
-    return Evidence(path, path.name, digest, "text", readable, shown, survey.lines, survey.has_quotes, tuple(notes))
+    return Evidence(
+        path, path.name, digest.result(), "text", readable, shown, survey.lines, survey.has_quotes, tuple(notes)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +232,8 @@ def _survey_utf8(file: IO[bytes]) -> _Survey:
             return _Survey(lines + (last != b"\n"), quotes, odd)
         lines += block.count(b"\n")
         quotes = quotes or b'"' in block
-        odd += sum(block.count(byte) for byte in (b"\x00", b"\x1f"))
+        # To look for a byte is ten times as fast as to count it, and most texts hold none.
+        odd += sum(block.count(byte) for byte in (b"\x00", b"\x1f") if byte in block)
         last = block[-1:]
 
 

@@ -149,7 +149,7 @@ def _load(connection: duckdb.DuckDBPyConnection, plan: _Plan, options: Options, 
     """
     try:
         staged = _stage(connection, plan.evidence, workdir, options.format) if plan.log is None else None
-        with store.transaction(connection):
+        with store.bulk_insert(connection), store.transaction(connection):
             source_id = register.next_id(connection)
             if plan.log is not None:
                 source = _load_log(connection, plan.evidence, plan.log, options, source_id)
@@ -191,13 +191,10 @@ def _load_log(
     hop = _hop(evidence.name)
     select, parameters = logs.requests_sql(log.format, str(evidence.readable), zone.name if zone else "UTC")
     names = [c.name for c in schema.REQUESTS.columns if c.name not in ("source_id", "hop")]
-    # Line numbers come from the file, so rows may be written in any order: both cores read.
-    connection.execute("SET preserve_insertion_order = false")
     inserted = connection.execute(
         f"INSERT INTO requests (source_id, hop, {', '.join(names)}) SELECT ?, ?, {', '.join(names)} FROM ({select})",
         [source_id, hop, *parameters],
     ).fetchall()
-    connection.execute("SET preserve_insertion_order = true")
     if inserted != [(evidence.lines,)]:
         rejects, parameters = logs.rejects_sql(log.format, str(evidence.readable))
         connection.execute(

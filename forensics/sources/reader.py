@@ -14,7 +14,7 @@ from forensics.model import Source
 from forensics.sources import columns, folds, letters, money, register, values, zones
 from forensics.sources.evidence import Evidence
 from forensics.sources.options import Options
-from forensics.sources.staged import REJECT_TEXT, Staged, normal
+from forensics.sources.staged import REJECT_TEXT, Staged, drop_staged, normal
 
 _EXPECTED = {"created_at": "a time", "amount": "an amount of money", "delivered_at": "a time", "settled_at": "a time"}
 _CURRENCIES = frozenset(
@@ -44,35 +44,35 @@ class TableReader:
         self._found = found
         self._options = options
         self._table = schema.table(found.kind)
+        self._cells: dict[str, str] = {}
+        """What is read from the columns of `staged`."""
+        self._derived: dict[str, str] = {}
+        """What follows from the cells, by their names."""
         self._how: dict[str, str] = {}
         self._zone: zones.Zone | None = None
 
     def load(self, source_id: int) -> Source:
         """Insert the readable rows, keep the others as rejects, and say how it was read."""
-        expressions = self._expressions()
-        names = list(expressions)
-        selected = ", ".join(f"{sql} AS {name}" for name, sql in expressions.items())
+        self._read_cells()
         required = [c.name for c in self._table.columns[2:] if c.required]
         good = " AND ".join(f"{name} IS NOT NULL" for name in required) or "true"
-        # Staged rows bear their line numbers, so they may be written in any order: both cores work.
-        self._connection.execute("SET preserve_insertion_order = false")
+        cells = ", ".join(f"{sql} AS {name}" for name, sql in self._cells.items())
+        given = {c.name: c.name for c in self._table.columns if c.name in self._cells} | self._derived
         inserted = self._connection.execute(
-            f"INSERT INTO {self._table.name} (source_id, line_no, {', '.join(names)}) "
-            f"SELECT $id, line_no, {', '.join(names)} FROM (SELECT line_no, {selected} FROM staged) WHERE {good}",
+            f"INSERT INTO {self._table.name} (source_id, line_no, {', '.join(given)}) "
+            f"SELECT $id, line_no, {', '.join(given.values())} FROM (SELECT line_no, {cells} FROM staged) WHERE {good}",
             {"id": source_id},
         ).fetchall()
-        self._connection.execute("SET preserve_insertion_order = true")
         self._connection.execute(
             "INSERT INTO rejects SELECT $id, line_no, reason, text FROM staged_rejects", {"id": source_id}
         )
         if inserted != self._connection.execute("SELECT count(*) FROM staged").fetchall():
-            self._reject(source_id, expressions, required)
+            self._reject(source_id, required)
         time = next((c.name for c in self._table.columns if c.type == "TIMESTAMP"), None)
         counts = register.count_rows(self._connection, self._table.name, time, source_id)
         notes = [*self._evidence.notes, *self._staged.notes, *self._zone_notes(), *self._folds(time, counts)]
         notes += self._warnings(source_id)
-        for name in ("staged", "staged_rejects"):
-            self._connection.execute(f"DROP TABLE {name}")
+        drop_staged(self._connection)
         return Source(
             source_id=source_id,
             path=str(self._evidence.path),
@@ -94,20 +94,18 @@ class TableReader:
             for name, choice in self._found.mapping.items()
         }
 
-    def _expressions(self) -> dict[str, str]:
+    def _read_cells(self) -> None:
         found = self._found.mapping
-        expressions = {}
         for column in self._table.columns[2:]:
             if column.name in found:
-                expressions[column.name] = self._expression(column, found[column.name])
+                self._cells[column.name] = self._expression(column, found[column.name])
         if self._table.name == "payments":
-            expressions = self._finish_payments(expressions)
+            self._finish_payments()
         if self._table.name == "settlements":
-            expressions = self._finish_settlements(expressions)
+            self._finish_settlements()
         if self._table.name == "dead_letters" and "original" in found:
             named = letters.business_key_sql(f"CAST({found['original'].column.name} AS VARCHAR)")
-            expressions["business_key"] = f"coalesce({expressions.get('business_key', 'NULL')}, {named})"
-        return expressions
+            self._cells["business_key"] = f"coalesce({self._cells.get('business_key', 'NULL')}, {named})"
 
     def _expression(self, column: schema.Column, choice: columns.Choice) -> str:
         name = choice.column.name
@@ -123,9 +121,10 @@ class TableReader:
             return f"CASE WHEN json_valid({text}) THEN CAST({text} AS JSON) ELSE to_json({text}) END"
         if column.type in ("BIGINT", "BOOLEAN", "INTEGER", "DOUBLE"):
             return f"TRY_CAST({text} AS {column.type})"
-        # Words for nothing are short; most cells need not be compared with them.
+        # Words for nothing are short and end in no digit; most cells need not be compared with them.
+        plain = f"NOT prefix({text}, ' ') AND (strlen({text}) > 9 AND NOT suffix({text}, ' ') OR {text}[-1] <= '9')"
         return (
-            f"CASE WHEN strlen({text}) > 12 THEN nullif(trim({text}), '') "
+            f"CASE WHEN {plain} AND {text}[-1] >= '0' THEN {text} "
             f"WHEN lower(trim({text})) NOT IN ({_NOTHING}) THEN trim({text}) END"
         )
 
@@ -208,67 +207,68 @@ class TableReader:
         cells = values.sample(self._connection, amount.column, 200)
         return None if any(re.search(r"[.,]\d{1,2}\D*$", cell) for cell in cells) else code
 
-    def _finish_payments(self, expressions: dict[str, str]) -> dict[str, str]:
+    def _finish_payments(self) -> None:
         """Canonical status and kind beside the ledger's own words, and what maps to nothing as JSON."""
         found = self._found.mapping
-        status_raw = expressions.get("status", "CAST(NULL AS VARCHAR)")
-        kind_raw = expressions.get("kind", "CAST(NULL AS VARCHAR)")
-        negative = f"({expressions['amount']}) < 0"
+        raw = {field: self._cells.pop(field, "CAST(NULL AS VARCHAR)") for field in ("status", "kind")}
         kind = "'charge'"
         if "kind" in found:
-            word = values.read_word(self._connection, "kind", kind_raw)
-            kind = f"CASE WHEN {kind_raw} IS NULL THEN 'charge' ELSE {word} END"
-        kind = f"CASE WHEN {negative} AND {kind} = 'charge' THEN 'refund' ELSE {kind} END"
+            word = self._word("kind", raw["kind"], "kind_raw")
+            kind = f"CASE WHEN kind_raw IS NULL THEN 'charge' ELSE {word} END"
+        kind = f"CASE WHEN amount < 0 AND {kind} = 'charge' THEN 'refund' ELSE {kind} END"
         status = "'captured'"
         if "status" in found:
-            word = values.read_word(self._connection, "status", status_raw, self._options.status)
-            status = f"CASE WHEN {status_raw} IS NULL THEN 'unknown' ELSE {word} END"
-        status = f"CASE WHEN {status} = 'captured' AND {kind} = 'authorisation' THEN 'authorised' ELSE {status} END"
+            word = self._word("status", raw["status"], "status_raw")
+            status = f"CASE WHEN status_raw IS NULL THEN 'unknown' ELSE {word} END"
+        if "kind" in found:
+            status = f"CASE WHEN {status} = 'captured' AND {kind} = 'authorisation' THEN 'authorised' ELSE {status} END"
         mapped = {c.column.name for c in found.values()}
         rest = [c for c in self._staged.columns if c.name not in mapped and not c.joins]
         pairs = ", ".join(f"{_literal(c.heading)}, CAST({c.name} AS VARCHAR)" for c in rest)
-        return {
-            **expressions,
+        self._cells |= {
             "currency": self._currency(),
-            "status": status,
-            "status_raw": status_raw,
-            "kind": kind,
-            "kind_raw": kind_raw,
+            "status_raw": raw["status"],
+            "kind_raw": raw["kind"],
             "extra": f"json_object({pairs})" if rest else "CAST(NULL AS JSON)",
         }
+        self._derived = {"status": status, "kind": kind}
 
-    def _finish_settlements(self, expressions: dict[str, str]) -> dict[str, str]:
+    def _word(self, field: str, cell: str, name: str) -> str:
+        """Our word for what stands in a cell, which is called `name` where it is asked for."""
+        column = self._found.mapping["status" if field == "status" else "kind"].column
+        given = self._options.status if field == "status" else {}
+        return values.read_word(self._connection, field, column, cell, name, given)
+
+    def _finish_settlements(self) -> None:
         """What each row is, and the sign that its kind gives the amount: some providers write refunds without one."""
-        amount = expressions["amount"]
-        by_sign = f"CASE WHEN ({amount}) < 0 THEN 'refund' ELSE 'payment' END"
+        by_sign = "CASE WHEN amount < 0 THEN 'refund' ELSE 'payment' END"
         movement = by_sign
         if "kind" in self._found.mapping:
-            word = values.read_word(self._connection, "movement", expressions["kind"])
+            word = self._word("movement", self._cells["kind"], "kind")
             movement = f"coalesce(nullif({word}, 'unknown'), {by_sign})"
         payout = self._found.mapping.get("payout")
-        if payout and "settled_at" not in expressions and values.read_time(self._connection, payout.column, "UTC"):
-            expressions["settled_at"] = self._time("settled_at", payout)
-        return {
-            **expressions,
-            "currency": self._currency(),
+        if payout and "settled_at" not in self._cells and values.read_time(self._connection, payout.column, "UTC"):
+            self._cells["settled_at"] = self._time("settled_at", payout)
+        self._cells["currency"] = self._currency()
+        self._derived = {
             "movement": movement,
-            "amount": f"CASE WHEN {movement} = 'refund' THEN -abs({amount}) ELSE {amount} END",
+            "amount": f"CASE WHEN {movement} = 'refund' THEN -abs(amount) ELSE amount END",
         }
 
-    def _reject(self, source_id: int, expressions: Mapping[str, str], required: Sequence[str]) -> None:
+    def _reject(self, source_id: int, required: Sequence[str]) -> None:
         reasons = []
         for name in required:
             cell = f"CAST({self._found.mapping[name].column.name} AS VARCHAR)"
             expected = _EXPECTED.get(name, "a value")
             seen = f"coalesce('''' || left({cell}, 60) || '''', 'nothing')"
             reasons.append(
-                f"WHEN {expressions[name]} IS NULL THEN '{name}: {expected} expected, ' || {seen} || ' found'"
+                f"WHEN {self._cells[name]} IS NULL THEN '{name}: {expected} expected, ' || {seen} || ' found'"
             )
         cells = [c.name for c in self._staged.columns if not c.joins]
         row = " || ',' || ".join(f"coalesce(CAST({name} AS VARCHAR), '')" for name in cells)
         self._connection.execute(
             f"INSERT INTO rejects SELECT $id, line_no, CASE {' '.join(reasons)} END, left({row}, {REJECT_TEXT}) "
-            f"FROM staged WHERE {' OR '.join(f'({expressions[n]}) IS NULL' for n in required)}",
+            f"FROM staged WHERE {' OR '.join(f'({self._cells[n]}) IS NULL' for n in required)}",
             {"id": source_id},
         )
 

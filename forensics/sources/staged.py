@@ -13,6 +13,8 @@ import duckdb
 
 REJECT_TEXT = 500
 LONGEST_LINE = 1 << 16
+STAGED_CELLS = "staged_cells"
+"""The table under `staged` where its line numbers are its row numbers."""
 _SPREAD_FROM = 1 << 20
 
 
@@ -35,6 +37,19 @@ class Staged:
     """csv | tsv | jsonl | parquet | xlsx, with the delimiter where it is unusual."""
     columns: tuple[StagedColumn, ...]
     notes: tuple[str, ...] = ()
+
+
+def drop_staged(connection: duckdb.DuckDBPyConnection) -> None:
+    """Drop what a reader left."""
+    drop_rows(connection)
+    connection.execute("DROP TABLE IF EXISTS staged_rejects")
+
+
+def drop_rows(connection: duckdb.DuckDBPyConnection) -> None:
+    """Drop `staged`, which is a view where the file, or a table without line numbers, is as good as a table."""
+    views = connection.execute("SELECT 1 FROM duckdb_views() WHERE view_name = 'staged' AND temporary").fetchall()
+    connection.execute(f"DROP {'VIEW' if views else 'TABLE'} IF EXISTS staged")
+    connection.execute(f"DROP TABLE IF EXISTS {STAGED_CELLS}")
 
 
 def first_lines(path: Path, count: int) -> list[str]:

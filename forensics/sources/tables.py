@@ -17,7 +17,7 @@ from forensics.errors import EvidenceError, UnrecognisedError
 from forensics.sources import databases, letters
 from forensics.sources.delimited import sniff, stage_delimited
 from forensics.sources.evidence import Evidence
-from forensics.sources.staged import REJECT_TEXT, Staged, first_lines, is_heading, name_columns, stage_rows
+from forensics.sources.staged import REJECT_TEXT, Staged, drop_staged, first_lines, is_heading, name_columns, stage_rows
 
 _MOST_KEYS = 200
 
@@ -34,8 +34,7 @@ def stage(
         EvidenceError: a table that cannot be read.
     """
     connection.execute("SET preserve_insertion_order = true")  # line numbers are counted in the order of the file
-    for name in ("staged", "staged_rejects"):
-        connection.execute(f"DROP TABLE IF EXISTS {name}")
+    drop_staged(connection)
     connection.execute("CREATE TEMP TABLE staged_rejects (line_no BIGINT, reason VARCHAR, text VARCHAR)")
     if evidence.container == "parquet":
         return _stage_parquet(connection, evidence)
@@ -129,16 +128,16 @@ def _json_keys(connection: duckdb.DuckDBPyConnection) -> list[tuple[str, ...]]:
 
 
 def _stage_parquet(connection: duckdb.DuckDBPyConnection, evidence: Evidence) -> Staged:
-    path = {"path": str(evidence.readable)}
+    """The file itself under our names for its columns: its columns are read as they are needed."""
+    literal = "'" + str(evidence.readable).replace("'", "''") + "'"  # a view takes no parameters
     try:
-        described = connection.execute("DESCRIBE SELECT * FROM read_parquet($path)", path).fetchall()
+        described = connection.execute(f"DESCRIBE SELECT * FROM read_parquet({literal})").fetchall()
         columns = name_columns([row[0] for row in described], [row[1] for row in described])
         aliases = ", ".join(c.name for c in columns)
         connection.execute(
-            "CREATE TEMP TABLE staged AS SELECT CAST(file_row_number + 1 AS BIGINT) AS line_no, * "
-            "EXCLUDE (file_row_number) FROM read_parquet($path, file_row_number = true) "
-            f"AS file({aliases}, file_row_number)",
-            path,
+            "CREATE TEMP VIEW staged AS SELECT CAST(file_row_number + 1 AS BIGINT) AS line_no, * "
+            f"EXCLUDE (file_row_number) FROM read_parquet({literal}, file_row_number = true) "
+            f"AS file({aliases}, file_row_number)"
         )
     except duckdb.Error as exc:
         raise EvidenceError(

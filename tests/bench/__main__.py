@@ -8,6 +8,7 @@ Each pair of commands runs in turn, as whole processes; the median ratio is what
 from __future__ import annotations
 
 import os
+import shutil
 import statistics
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+BASELINE = [sys.executable, "-m", "tests.bench.baseline"]
 FORENSICS = [sys.executable, "-c", "from forensics.cli import main; main()"]
 
 
@@ -48,23 +50,48 @@ def compare(what: str, ours: Sequence[str], baseline: str, theirs: Sequence[str]
     return f"{what:34} {a_s:7.2f} s {a_mib:6.0f} MiB   {baseline:34} {b_s:7.2f} s {b_mib:6.0f} MiB   x{ratio:.2f}"
 
 
+def loads(files: Sequence[Path], base: Path, rounds: int) -> list[str]:
+    """Loading alone, each file against the obvious way and, where it is installed, a log also against GoAccess."""
+    lines = []
+    for file in files:
+        ours = _anew(base / "load.duckdb", [*FORENSICS, "load", str(base / "load.duckdb"), str(file)])
+        raw = [*BASELINE, str(base / "raw.duckdb"), str(file)]
+        lines.append(compare(f"load {file.name}", ours, "raw DuckDB, CREATE TABLE AS", raw, rounds))
+        if file.suffix == ".log" and shutil.which("goaccess"):
+            counted = [
+                "goaccess",
+                str(file),
+                "--log-format=COMBINED",
+                "-o",
+                str(base / "goaccess.json"),
+                "--no-progress",
+            ]
+            lines.append(compare(f"load {file.name}", ours, "goaccess to JSON", counted, rounds))
+    return lines
+
+
+def _anew(path: Path, command: Sequence[str]) -> list[str]:
+    """The command, with a file removed before it."""
+    return ["sh", "-c", 'rm -f "$0"; exec "$@"', str(path), *command]
+
+
 def main(rows: int, rounds: int) -> None:
     """Make the evidence, run the pairs, print the table."""
     with tempfile.TemporaryDirectory() as folder:
         base = Path(folder)
-        payments, log = base / "payments.parquet", base / "access.log"
+        files = [base / name for name in ("payments.parquet", "payments.csv", "access.log")]
+        payments, table, log = files
         # In a process of its own: a child's peak memory counts what its parent held when it was started.
-        subprocess.run([sys.executable, "-m", "tests.bench.evidence", str(rows), str(payments), str(log)], check=True)
-        out, database = str(base / "out"), str(base / "raw.duckdb")
-        raw = ["sh", "-c", f'rm -f "$3"; exec "{sys.executable}" -m tests.bench.baseline "$1" "$2" "$3"', "raw"]
+        subprocess.run([sys.executable, "-m", "tests.bench.evidence", str(rows), *map(str, files)], check=True)
         lines = [
             compare(
                 f"investigate, {rows:,} + {rows:,} rows",
-                [*FORENSICS, "investigate", str(payments), str(log), "--out", out],
+                [*FORENSICS, "investigate", str(payments), str(log), "--out", str(base / "out")],
                 "raw DuckDB, load and gaps only",
-                [*raw, str(payments), str(log), database],
+                [*BASELINE, str(base / "raw.duckdb"), str(payments), str(log)],
                 rounds,
             ),
+            *loads((table, payments, log), base, rounds),
             compare(
                 "forensics --help",
                 [*FORENSICS, "--help"],

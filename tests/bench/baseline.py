@@ -1,14 +1,16 @@
 """The obvious way to the same rows, in raw DuckDB: what the benchmark is a ratio to.
 
-    python -m tests.bench.baseline PAYMENTS LOG DATABASE
+    python -m tests.bench.baseline DATABASE FILE...
 
-Payments are copied into a table, lines are read whole and cut by one regular expression with named groups, repeated
-orders and the gaps between their effects are counted. No column is recognised, no row is accounted for.
+A payment table is copied into a table, the lines of a log are read whole and cut by one regular expression with named
+groups; where both are given, repeated orders and the gaps between their effects are counted. No column is recognised,
+no row is accounted for. The database file is written anew.
 """
 
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import duckdb
 
@@ -27,18 +29,25 @@ SELECT count(*), sum(gap) FROM (
 """
 
 
-def main(payments: str, log: str, database: str) -> None:
-    """Load both files and count the gaps."""
+def main(database: str, *files: str) -> None:
+    """Load the files and, where payments and a log are given, count the gaps."""
+    Path(database).unlink(missing_ok=True)
     connection = duckdb.connect(database)
-    reader = "read_parquet" if payments.endswith(".parquet") else "read_csv"
-    connection.execute(f"CREATE TABLE payments AS SELECT * FROM {reader}($path)", {"path": payments})
-    connection.execute(
-        "CREATE TABLE requests AS SELECT p.*, strptime(p.at, '%d/%b/%Y:%H:%M:%S %z') AS started_at FROM ("
-        "SELECT regexp_extract(line, $pattern, $names) AS p FROM read_csv($path, columns = {'line': 'VARCHAR'}, "
-        "delim = chr(31), quote = '', escape = '', header = false, auto_detect = false))",
-        {"path": log, "pattern": PATTERN, "names": NAMES},
-    )
-    print(connection.execute(GAPS).fetchall())
+    for file in files:
+        if file.endswith(".log"):
+            connection.execute(
+                "CREATE TABLE requests AS SELECT p.*, strptime(p.at, '%d/%b/%Y:%H:%M:%S %z') AS started_at FROM ("
+                "SELECT regexp_extract(line, $pattern, $names) AS p FROM read_csv($path, "
+                "columns = {'line': 'VARCHAR'}, delim = chr(31), quote = '', escape = '', header = false, "
+                "auto_detect = false))",
+                {"path": file, "pattern": PATTERN, "names": NAMES},
+            )
+        else:
+            reader = "read_parquet" if file.endswith(".parquet") else "read_csv"
+            connection.execute(f"CREATE TABLE payments AS SELECT * FROM {reader}($path)", {"path": file})
+    if len(files) > 1:
+        print(connection.execute(GAPS).fetchall())
+    connection.close()
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
@@ -18,6 +19,7 @@ from hypothesis import strategies as st
 from forensics import schema
 from forensics.sources import logs
 from forensics.sources.logs import catalogue as log_catalogue
+from forensics.sources.logs import sql
 from forensics.sources.logs.catalogue import LogFormat
 
 COLUMNS = [c.name for c in schema.REQUESTS.columns if c.name not in ("source_id", "hop")]
@@ -197,3 +199,27 @@ def test_no_text_makes_a_reader_raise_and_no_line_is_lost(
 def test_no_sample_makes_recognition_raise(lines: list[str]) -> None:
     found = logs.recognise(lines)
     assert found is None or 0.5 <= found.share <= 1
+
+
+# Routes ---------------------------------------------------------------------------------------------------------
+
+SEGMENT = st.text("abcdefgz0123456789-_.A", max_size=18) | st.sampled_from(["v1", "api", "pay-ments", "deadbeef", "12"])
+
+
+def folded(segment: str) -> str:
+    """Numbers, long hex, UUIDs, three digits in a row, and long tokens with a digit name one thing."""
+    one_thing = (
+        re.fullmatch(r"[0-9]+|[0-9a-fA-F]{8,}|.*[0-9]{3}.*", segment)
+        or re.fullmatch(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", segment)
+        or (len(segment) >= 16 and any(c.isdigit() for c in segment))
+    )
+    return "{id}" if one_thing else segment
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.lists(SEGMENT, max_size=5), min_size=1, max_size=40))
+def test_a_route_is_the_path_with_each_segment_folded_by_itself(paths: list[list[str]]) -> None:
+    written = ["".join(f"/{segment}" for segment in path) or "/" for path in paths]
+    expected = ["".join(f"/{folded(segment)}" for segment in path) or "/" for path in paths]
+    select = f"SELECT {sql.route('path')} FROM (SELECT unnest($paths) AS path)"
+    assert [row[0] for row in duckdb.execute(select, {"paths": written}).fetchall()] == expected

@@ -24,19 +24,21 @@ def settle_attempts(connection: duckdb.DuckDBPyConnection, source_id: int) -> st
     """
     row = connection.execute(
         "SELECT count(attempt), count(*) FILTER (attempt = 0), count(*) FILTER (attempt = 1), "
-        "count(*) FILTER (attempt > 1), min(attempt_source) FROM requests WHERE source_id = ?",
+        "count(*) FILTER (attempt > 1), "
+        "count(*) FILTER (attempt IS NULL AND method NOT IN ('GET', 'HEAD', 'OPTIONS')), "
+        "min(attempt_source) FROM requests WHERE source_id = ?",
         [source_id],
     ).fetchone()
     if row is None or not row[0]:
         return None
-    _, zeros, ones, more, name = row
+    _, zeros, ones, more, silent, name = row
     if zeros and zeros * 20 >= ones:
         _add(connection, source_id, 1)
         return f"{name} counts tries from 0: 1 was added"
     if zeros:
         connection.execute("UPDATE requests SET attempt = NULL WHERE source_id = ? AND attempt = 0", [source_id])
         return f"{name} counts tries from 1; {zeros} lines with 0 count as without a number"
-    if ones and _only_on_retries(connection, source_id):
+    if ones and silent and _only_on_retries(connection, source_id):
         _add(connection, source_id, 1)
         return f"{name} is sent on retries only, so its 1 is the second try: 1 was added"
     if not ones and more:

@@ -21,6 +21,9 @@ _ID_SEGMENT = (
 """A segment of a path that names one thing: numbers, hex, UUIDs, tokens with three digits in a row. `v1`, `oauth2` and
 `3ds` are none."""
 
+_PLAIN_PATH = "(?:/(?:[a-z_-]*[g-z_-][a-z_-]*|[a-z]{0,6}[g-z][0-9]))+"
+"""Segments that name no one thing: words with a letter that is no hex digit, and such as v1."""
+
 
 class Parameters:
     """Values to bind. Text is written with marks; `finish` puts the values in the order the marks stand in."""
@@ -198,7 +201,18 @@ def unescaped(x: str) -> str:
 
 
 def route(x: str) -> str:
-    """A path with the segments that name one thing folded to {id}."""
+    """A path with the segments that name one thing folded to {id}.
+
+    Most paths are plain words, or end in one number; to see that costs a third of taking them apart.
+    """
+    return (
+        f"CASE WHEN regexp_full_match({x}, '{_PLAIN_PATH}') THEN {x} "
+        f"WHEN regexp_full_match({x}, '{_PLAIN_PATH}/[0-9]+') THEN regexp_replace({x}, '[0-9]+$', '{{id}}') "
+        f"ELSE {_folded(x)} END"
+    )
+
+
+def _folded(x: str) -> str:
     return (
         f"array_to_string(list_transform(string_split({x}, '/'), "
         f"lambda s: CASE WHEN regexp_full_match(s, '{_ID_SEGMENT}') "
