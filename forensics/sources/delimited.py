@@ -15,6 +15,7 @@ from pathlib import Path
 import duckdb
 
 from forensics.sources.evidence import Evidence
+from forensics.sources.layouts import find_layout
 from forensics.sources.staged import (
     LONGEST_LINE,
     REJECT_TEXT,
@@ -45,7 +46,8 @@ class Dialect:
 def sniff(path: Path) -> Dialect | None:
     """The delimiter that cuts most lines into the same number of fields, and the first line that names them.
 
-    Title rows above the headings are passed over; None when no delimiter gives a table.
+    Title rows above the headings are passed over; a line that a known layout is found by is the headings, however
+    irregular the rest. None when no delimiter gives a table.
     """
     # A line cut short may end inside a quoted field, which would swallow the lines after it.
     lines = [
@@ -54,6 +56,9 @@ def sniff(path: Path) -> Dialect | None:
     best: tuple[float, int, Dialect] | None = None
     for delimiter in _DELIMITERS:
         rows = list(_rows(lines, delimiter))
+        known = next(((n, c) for n, c in rows if is_heading(c) and find_layout(c)), None)
+        if known:
+            return Dialect(delimiter, known[0], tuple(c.strip() for c in known[1]))
         widths = Counter(len(cells) for _, cells in rows if len(cells) > 1)
         if not widths:
             continue
@@ -178,7 +183,7 @@ class _Feed:
 def _good_rows(feed: _Feed, dialect: Dialect, rejects: list[tuple[int, str, str]]) -> Iterator[list[str]]:
     """Rows as wide as the headings, each led by the physical line on which it begins; blank lines are no rows."""
     csv.field_size_limit(_FIELD_LIMIT)
-    width = len(dialect.headings)
+    width, padded = len(dialect.headings), dialect.delimiter == "|"
     while True:
         feed.begin()
         try:
@@ -196,7 +201,8 @@ def _good_rows(feed: _Feed, dialect: Dialect, rejects: list[tuple[int, str, str]
             reason = f"{len(cells)} fields where the headings have {width}"
             rejects.append((feed.line_no, reason, _cut(dialect.delimiter.join(cells))))
         else:
-            yield [str(feed.line_no), *cells]
+            # Screens of psql and mysql pad their cells.
+            yield [str(feed.line_no), *(cell.strip() for cell in cells)] if padded else [str(feed.line_no), *cells]
 
 
 def _swallows_rows(lines: Sequence[str], dialect: Dialect) -> bool:

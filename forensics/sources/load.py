@@ -16,7 +16,7 @@ import duckdb
 from forensics import schema, store
 from forensics.errors import EvidenceError, ForensicsError, UnrecognisedError, UsageError
 from forensics.model import Refused, Source
-from forensics.sources import columns, databases, folds, gather, logs, register, tables, zones
+from forensics.sources import columns, databases, folds, gather, layouts, logs, register, tables, zones
 from forensics.sources.align import align_settlements
 from forensics.sources.clock import join_clock
 from forensics.sources.evidence import Evidence
@@ -148,7 +148,7 @@ def _load(connection: duckdb.DuckDBPyConnection, plan: _Plan, options: Options, 
     and that a file is not as regular as it looks is found out by a statement that fails.
     """
     try:
-        staged = _stage(connection, plan.evidence, workdir, options.format) if plan.log is None else None
+        staged = _stage(connection, plan.evidence, workdir, options) if plan.log is None else None
         with store.transaction(connection):
             source_id = register.next_id(connection)
             if plan.log is not None:
@@ -243,15 +243,15 @@ def _hop(name: str) -> str | None:
 # Tables ---------------------------------------------------------------------------------------------------------
 
 
-def _stage(connection: duckdb.DuckDBPyConnection, evidence: Evidence, workdir: Path, form: str | None) -> Staged:
-    staged = tables.stage(connection, evidence, workdir, form)
+def _stage(connection: duckdb.DuckDBPyConnection, evidence: Evidence, workdir: Path, options: Options) -> Staged:
+    staged = tables.stage(connection, evidence, workdir, options.format)
     if staged is None:
         first = next((line.strip() for line in first_lines(evidence.readable, 20) if line.strip()), "")
         raise UnrecognisedError(
             f"{evidence.path}:1: neither a table nor a log line of a known format: {first[:120]!r}",
             _WHAT_TO_DO.get(first[:1], _WHAT_TO_DO[""]),
         )
-    return join_clock(connection, staged)
+    return layouts.make_sense(connection, join_clock(connection, staged), options)
 
 
 def _load_table(
@@ -267,7 +267,7 @@ def _load_table(
         _refuse(evidence, staged, found)
     if found.kind == "payments" and "order_id" not in found.mapping:
         _refuse(evidence, staged, replace(found, missing=("order_id",)))
-    return TableReader(connection, evidence, staged, found, options).load(source_id)
+    return TableReader(connection, evidence, staged, found, layouts.with_words(options, staged)).load(source_id)
 
 
 def _given(staged: Staged, options: Options) -> dict[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,6 +28,24 @@ class StagedColumn:
 
 
 @dataclass(frozen=True, slots=True)
+class Sense:
+    """What a layout known by name says of a staged table."""
+
+    product: str
+    kind: str
+    """Canonical table."""
+    columns: Mapping[str, StagedColumn]
+    """By the name of the canonical column."""
+    silent: frozenset[str]
+    """Canonical columns that the export has not, whatever its headings look like."""
+    unit: str | None
+    currency: str | None
+    zone: str | None
+    status: Mapping[str, str]
+    """The product's words for canonical statuses."""
+
+
+@dataclass(frozen=True, slots=True)
 class Staged:
     """What a reader found."""
 
@@ -35,6 +53,7 @@ class Staged:
     """csv | tsv | jsonl | parquet | xlsx, with the delimiter where it is unusual."""
     columns: tuple[StagedColumn, ...]
     notes: tuple[str, ...] = ()
+    sense: Sense | None = None
 
 
 def first_lines(path: Path, count: int) -> list[str]:
