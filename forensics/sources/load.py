@@ -16,7 +16,18 @@ import duckdb
 from forensics import schema, store
 from forensics.errors import EvidenceError, ForensicsError, UnrecognisedError, UsageError
 from forensics.model import Refused, Source
-from forensics.sources import columns, databases, folds, gather, layouts, logs, register, tables, zones
+from forensics.sources import (
+    columns,
+    databases,
+    documents,
+    folds,
+    gather,
+    layouts,
+    logs,
+    register,
+    tables,
+    zones,
+)
 from forensics.sources.align import align_settlements
 from forensics.sources.clock import join_clock
 from forensics.sources.evidence import Evidence
@@ -26,12 +37,11 @@ from forensics.sources.reader import TableReader
 from forensics.sources.staged import Staged, first_lines, normal, spread_lines
 from forensics.sources.urls import Url
 
-_ONE_A_LINE = "JSON must stand one object a line: jq -c '.[]' FILE > FILE.jsonl (or jq -c . for a single object)"
 _WHAT_TO_DO = {
     "": "a log: describe it with --log-format; a table: save it as CSV with a heading line",
-    "[": _ONE_A_LINE,
-    "{": _ONE_A_LINE,
-    "<": "XML and HTML are not read: export the statement as CSV",
+    "[": "JSON is read as a list of objects, or as objects one a line",
+    "{": "JSON is read as a list of objects, or as objects one a line",
+    "<": "of XML, statements as CAMT.052, 053 and 054 are read; export anything else as CSV",
 }
 
 
@@ -75,7 +85,8 @@ def load_files(
         plans = []
         for place in databases.places(files, options):
             try:
-                evidence = databases.bring(connection, place, workdir, options, progress)
+                brought = databases.bring(connection, place, workdir, options, progress)
+                evidence = documents.unfold(brought, workdir)
                 plans.append(_plan(evidence, options, described))
             except UsageError:
                 raise

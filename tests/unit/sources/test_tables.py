@@ -153,12 +153,6 @@ def test_numbers_in_json_keep_every_digit(desk: Desk, amount: str) -> None:
     assert desk.rows("SELECT amount, memo FROM payments") == [(Decimal(amount), "x: 1.5, y")]
 
 
-@pytest.mark.parametrize("text", ['[\n {"orderId": "A"}\n]\n', '{\n "orderId": "A"\n}\n'])
-def test_json_over_several_lines_is_told_how_to_become_lines(desk: Desk, text: str) -> None:
-    refused = desk.refusal(text, "payments.json")
-    assert "jq -c" in str(refused.hint)
-
-
 # Parquet --------------------------------------------------------------------------------------------------------
 
 
