@@ -25,6 +25,7 @@ from forensics.sources import (
     layouts,
     logs,
     register,
+    statements,
     tables,
     zones,
 )
@@ -86,7 +87,7 @@ def load_files(
         for place in databases.places(files, options):
             try:
                 brought = databases.bring(connection, place, workdir, options, progress)
-                evidence = documents.unfold(brought, workdir)
+                evidence = documents.unfold(statements.unfold(brought, workdir), workdir)
                 plans.append(_plan(evidence, options, described))
             except UsageError:
                 raise

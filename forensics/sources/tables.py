@@ -7,6 +7,7 @@ text)`; what the columns mean is decided elsewhere. Delimited text has its own m
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import date, datetime, timedelta
 from datetime import time as clock_time
 from pathlib import Path
@@ -14,9 +15,9 @@ from pathlib import Path
 import duckdb
 
 from forensics.errors import EvidenceError, UnrecognisedError
-from forensics.sources import databases, letters
+from forensics.sources import databases, letters, statements
 from forensics.sources.delimited import sniff, stage_delimited
-from forensics.sources.evidence import Evidence
+from forensics.sources.evidence import SHEETS, Evidence
 from forensics.sources.staged import (
     LONGEST_LINE,
     REJECT_TEXT,
@@ -49,8 +50,10 @@ def stage(
         return _stage_parquet(connection, evidence)
     if evidence.container in databases.DRIVERS:
         return databases.spool.stage(connection, evidence.readable, evidence.container)
-    if evidence.container == "xlsx":
+    if evidence.container in SHEETS:
         return _stage_sheet(connection, evidence, workdir)
+    if evidence.container in statements.FORMS:
+        return replace(_stage_json_lines(connection, evidence), format=evidence.container)
     if form == "jsonl" or (form is None and looks_like_json_lines(evidence.readable)):
         return _stage_json_lines(connection, evidence)
     dialect = sniff(evidence.readable)
