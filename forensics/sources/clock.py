@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import duckdb
 
-from forensics.sources.staged import Staged, StagedColumn, drop_rows, normal
+from forensics.sources.staged import Staged, StagedColumn, add_column, normal
 
 _DATES = frozenset(
     (
@@ -39,9 +39,7 @@ def join_clock(connection: duckdb.DuckDBPyConnection, staged: Staged) -> Staged:
         return staged
     name = f"c{len(staged.columns)}"
     joined = f"trim(CAST({date.name} AS VARCHAR)) || ' ' || trim(CAST({clock.name} AS VARCHAR))"
-    connection.execute(f"CREATE TEMP TABLE joined AS SELECT *, {joined} AS {name} FROM staged")
-    drop_rows(connection)
-    connection.execute("ALTER TABLE joined RENAME TO staged")
+    add_column(connection, name, "VARCHAR", joined)
     heading = f"{date.heading} + {clock.heading}"
     return replace(staged, columns=(*staged.columns, StagedColumn(heading, name, "VARCHAR", (date.name, clock.name))))
 

@@ -19,7 +19,7 @@ import duckdb
 from forensics import schema
 from forensics.errors import UsageError
 from forensics.sources import values
-from forensics.sources.staged import Staged, StagedColumn, normal
+from forensics.sources.staged import Sense, Staged, StagedColumn, normal
 
 _GIVEN = "given"
 _CONTENT = "content: the only column of its kind"
@@ -85,6 +85,8 @@ def recognise(
     kinds = (kind,) if kind else tuple(k for k in KINDS if all(_has(k, name) for name in given))
     if not kinds:
         raise UsageError(f"--map {', '.join(given)}: no table has such columns", "say which table it is: --as payments")
+    if kind is None and staged.sense is not None and staged.sense.kind in kinds:
+        kind, kinds = staged.sense.kind, (staged.sense.kind,)
     candidates = [_recognise_as(connection, staged, k, given, said=kind is not None) for k in kinds]
     return tuple(sorted(candidates, key=lambda r: (bool(r.missing), -r.score)))
 
@@ -98,13 +100,18 @@ def _recognise_as(
 ) -> Recognition:
     spec = _data()[kind]
     mapping = _by_user(staged, kind, given)
-    _by_name(staged, spec["columns"], mapping)
+    sense = staged.sense if staged.sense and staged.sense.kind == kind else None
+    if sense:
+        _by_layout(sense, mapping)
+    _by_name(staged, {n: words for n, words in spec["columns"].items() if not sense or n not in sense.silent}, mapping)
     _by_joining(staged, kind, mapping)
     if kind == "payments":
         _by_content(connection, staged, mapping)
     missing = tuple(n for n in spec["needs"] if n not in mapping)
     doubt = 0.0
-    if kind == "settlements":  # a ledger may have a fee or a payout beside its amount, hardly two of the three
+    if sense:
+        missing = tuple(n for n in missing if n != "provider_ref")
+    elif kind == "settlements":  # a ledger may have a fee or a payout beside its amount, hardly two of the three
         if len({"fee", "net", "payout"} & mapping.keys()) < 2:
             doubt = 1.1 if "settled_at" in mapping else 0.1
         elif "order_id" in mapping:
@@ -132,6 +139,12 @@ def _by_user(staged: Staged, kind: str, given: Mapping[str, str]) -> dict[str, C
             raise UsageError(f"--map {name}={heading}: the file has no column {heading!r}", f"it has: {headings}")
         mapping[name] = Choice(match, _GIVEN)
     return mapping
+
+
+def _by_layout(sense: Sense, mapping: dict[str, Choice]) -> None:
+    """What the layout says; a column may serve twice there, as the word of a status and of a kind."""
+    for name, column in sense.columns.items():
+        mapping.setdefault(name, Choice(column, "layout"))
 
 
 def _by_name(staged: Staged, synonyms: Mapping[str, Sequence[str]], mapping: dict[str, Choice]) -> None:

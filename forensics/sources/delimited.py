@@ -15,6 +15,7 @@ from pathlib import Path
 import duckdb
 
 from forensics.sources.evidence import Evidence
+from forensics.sources.layouts import find_layout
 from forensics.sources.staged import (
     LONGEST_LINE,
     REJECT_TEXT,
@@ -26,6 +27,7 @@ from forensics.sources.staged import (
     is_heading,
     name_columns,
     stage_rows,
+    take_out,
 )
 
 _DELIMITERS = (",", ";", "\t", "|")
@@ -47,7 +49,8 @@ class Dialect:
 def sniff(path: Path) -> Dialect | None:
     """The delimiter that cuts most lines into the same number of fields, and the first line that names them.
 
-    Title rows above the headings are passed over; None when no delimiter gives a table.
+    Title rows above the headings are passed over; a line that a known layout is found by is the headings, however
+    irregular the rest. None when no delimiter gives a table.
     """
     # A line cut short may end inside a quoted field, which would swallow the lines after it.
     lines = [
@@ -56,6 +59,9 @@ def sniff(path: Path) -> Dialect | None:
     best: tuple[float, int, Dialect] | None = None
     for delimiter in _DELIMITERS:
         rows = list(_rows(lines, delimiter))
+        known = next(((n, c) for n, c in rows if is_heading(c) and find_layout(c)), None)
+        if known:
+            return Dialect(delimiter, known[0], tuple(c.strip() for c in known[1]))
         widths = Counter(len(cells) for _, cells in rows if len(cells) > 1)
         if not widths:
             continue
@@ -86,19 +92,15 @@ def stage_delimited(
     name = {",": "csv", "\t": "tsv"}.get(dialect.delimiter, f"csv with {dialect.delimiter!r}")
     notes = [f"headings in line {dialect.header_line}"] if dialect.header_line > 1 else []
     expected = evidence.lines - dialect.header_line
-    table = STAGED_CELLS
     if not _read_regular(connection, evidence.readable, dialect, columns) or _count(connection) != expected:
         drop_rows(connection)
         _read_row_by_row(connection, evidence.readable, dialect, workdir)
-        table = "staged"
         notes.append("read row by row: rows and lines differ in number")
-    _reject_headings(connection, table, dialect, columns)
+    _reject_headings(connection, dialect, columns)
     return Staged(name, columns, tuple(notes))
 
 
-def _reject_headings(
-    connection: duckdb.DuckDBPyConnection, table: str, dialect: Dialect, columns: Sequence[StagedColumn]
-) -> None:
+def _reject_headings(connection: duckdb.DuckDBPyConnection, dialect: Dialect, columns: Sequence[StagedColumn]) -> None:
     """The heading line again, where exports were put one below the other, is no row."""
     named = [(c.name, heading) for c, heading in zip(columns, dialect.headings, strict=True) if heading]
     same = " AND ".join(f"trim({name}) = ${name}" for name, _ in named)
@@ -107,7 +109,7 @@ def _reject_headings(
         text = dialect.delimiter.join(dialect.headings)[:REJECT_TEXT]
         rejects = [(line_no, "the heading line again", text) for (line_no,) in rows]
         connection.executemany("INSERT INTO staged_rejects VALUES (?, ?, ?)", rejects)
-        connection.execute(f"DELETE FROM {table} WHERE {same}", dict(named))
+        take_out(connection, same, dict(named))
 
 
 def _count(connection: duckdb.DuckDBPyConnection) -> int:
@@ -191,7 +193,7 @@ class _Feed:
 def _good_rows(feed: _Feed, dialect: Dialect, rejects: list[tuple[int, str, str]]) -> Iterator[list[str]]:
     """Rows as wide as the headings, each led by the physical line on which it begins; blank lines are no rows."""
     csv.field_size_limit(_FIELD_LIMIT)
-    width = len(dialect.headings)
+    width, padded = len(dialect.headings), dialect.delimiter == "|"
     while True:
         feed.begin()
         try:
@@ -209,7 +211,8 @@ def _good_rows(feed: _Feed, dialect: Dialect, rejects: list[tuple[int, str, str]
             reason = f"{len(cells)} fields where the headings have {width}"
             rejects.append((feed.line_no, reason, _cut(dialect.delimiter.join(cells))))
         else:
-            yield [str(feed.line_no), *cells]
+            # Screens of psql and mysql pad their cells.
+            yield [str(feed.line_no), *(cell.strip() for cell in cells)] if padded else [str(feed.line_no), *cells]
 
 
 def _swallows_rows(lines: Sequence[str], dialect: Dialect) -> bool:

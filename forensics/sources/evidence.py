@@ -28,6 +28,8 @@ from forensics.sources.urls import Url
 _BLOCK = 1 << 20
 _SAMPLE = 1 << 18
 
+SHEETS = ("xlsx", "ods")
+_ODS = b"application/vnd.oasis.opendocument.spreadsheet"
 _REFUSED_MAGIC = (
     (b"%PDF", "a PDF document", "export the table behind it as CSV"),
     (b"\x89PNG", "a PNG picture", "give the table or log itself, not a picture of it"),
@@ -49,7 +51,7 @@ class Evidence:
     sha256: str
     """Of the bytes on disk; for a database, of its rows."""
     container: str
-    """text | parquet | xlsx | postgresql | mysql | sqlite."""
+    """text | parquet | xlsx | ods | camt.053 | mt940 | postgresql | mysql | sqlite."""
     readable: Path
     """What a reader opens: `path` itself, or a temporary clean copy."""
     encoding: str | None
@@ -81,8 +83,8 @@ def prepare(path: Path, workdir: Path) -> Evidence:
             raise EvidenceError(f"{path}: the file is empty", "check the export; an empty file is evidence of nothing")
         if head.startswith(b"PAR1"):
             return Evidence(path, path.name, _digest(path), "parquet", path, None, 0, False, ())
-        if head.startswith(b"PK\x03\x04") and _is_xlsx(path):
-            return Evidence(path, path.name, _digest(path), "xlsx", path, None, 0, False, ())
+        if head.startswith(b"PK\x03\x04") and (workbook := _workbook(path)):
+            return Evidence(path, path.name, _digest(path), workbook, path, None, 0, False, ())
         for magic, what, todo in _REFUSED_MAGIC:
             if head.startswith(magic):
                 raise UnrecognisedError(f"{path}: this is {what}; expected a table or an access log", todo)
@@ -125,9 +127,16 @@ def _digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _is_xlsx(path: Path) -> bool:
+def _workbook(path: Path) -> str | None:
+    """xlsx or ods, by the members of a zip archive; None for any other archive."""
     with zipfile.ZipFile(path) as archive:
-        return any(name.startswith("xl/") for name in archive.namelist())
+        names = archive.namelist()
+        if any(name.startswith("xl/") for name in names):
+            return "xlsx"
+        if "mimetype" in names and "content.xml" in names:
+            with archive.open("mimetype") as file:
+                return "ods" if file.read(60).startswith(_ODS) else None
+    return None
 
 
 @contextmanager
@@ -207,7 +216,7 @@ def _encoding(sample: bytes, path: Path) -> str:
         return "utf-16"
     if sample[:400].count(0) > len(sample[:400]) // 5:
         raise UnrecognisedError(
-            f"{path}: binary data, expected a table (CSV, JSON lines, Parquet, xlsx) or an access log",
+            f"{path}: binary data, expected a table (CSV, JSON, Parquet, xlsx, ods) or an access log",
             "export it in one of these forms",
         )
     decoder: Any = codecs.getincrementaldecoder("utf-8")()

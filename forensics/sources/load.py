@@ -16,7 +16,19 @@ import duckdb
 from forensics import schema, store
 from forensics.errors import EvidenceError, ForensicsError, UnrecognisedError, UsageError
 from forensics.model import Refused, Source
-from forensics.sources import columns, databases, folds, gather, logs, register, tables, zones
+from forensics.sources import (
+    columns,
+    databases,
+    documents,
+    folds,
+    gather,
+    layouts,
+    logs,
+    register,
+    statements,
+    tables,
+    zones,
+)
 from forensics.sources.align import align_settlements
 from forensics.sources.clock import join_clock
 from forensics.sources.evidence import Evidence
@@ -26,12 +38,11 @@ from forensics.sources.reader import TableReader
 from forensics.sources.staged import Staged, first_lines, normal, spread_lines
 from forensics.sources.urls import Url
 
-_ONE_A_LINE = "JSON must stand one object a line: jq -c '.[]' FILE > FILE.jsonl (or jq -c . for a single object)"
 _WHAT_TO_DO = {
     "": "a log: describe it with --log-format; a table: save it as CSV with a heading line",
-    "[": _ONE_A_LINE,
-    "{": _ONE_A_LINE,
-    "<": "XML and HTML are not read: export the statement as CSV",
+    "[": "JSON is read as a list of objects, or as objects one a line",
+    "{": "JSON is read as a list of objects, or as objects one a line",
+    "<": "of XML, statements as CAMT.052, 053 and 054 are read; export anything else as CSV",
 }
 
 
@@ -75,7 +86,8 @@ def load_files(
         plans = []
         for place in databases.places(files, options):
             try:
-                evidence = databases.bring(connection, place, workdir, options, progress)
+                brought = databases.bring(connection, place, workdir, options, progress)
+                evidence = documents.unfold(statements.unfold(brought, workdir), workdir)
                 plans.append(_plan(evidence, options, described))
             except UsageError:
                 raise
@@ -148,7 +160,7 @@ def _load(connection: duckdb.DuckDBPyConnection, plan: _Plan, options: Options, 
     and that a file is not as regular as it looks is found out by a statement that fails.
     """
     try:
-        staged = _stage(connection, plan.evidence, workdir, options.format) if plan.log is None else None
+        staged = _stage(connection, plan.evidence, workdir, options) if plan.log is None else None
         with store.bulk_insert(connection), store.transaction(connection):
             source_id = register.next_id(connection)
             if plan.log is not None:
@@ -240,15 +252,15 @@ def _hop(name: str) -> str | None:
 # Tables ---------------------------------------------------------------------------------------------------------
 
 
-def _stage(connection: duckdb.DuckDBPyConnection, evidence: Evidence, workdir: Path, form: str | None) -> Staged:
-    staged = tables.stage(connection, evidence, workdir, form)
+def _stage(connection: duckdb.DuckDBPyConnection, evidence: Evidence, workdir: Path, options: Options) -> Staged:
+    staged = tables.stage(connection, evidence, workdir, options.format)
     if staged is None:
         first = next((line.strip() for line in first_lines(evidence.readable, 20) if line.strip()), "")
         raise UnrecognisedError(
             f"{evidence.path}:1: neither a table nor a log line of a known format: {first[:120]!r}",
             _WHAT_TO_DO.get(first[:1], _WHAT_TO_DO[""]),
         )
-    return join_clock(connection, staged)
+    return layouts.make_sense(connection, join_clock(connection, staged), options)
 
 
 def _load_table(
@@ -264,7 +276,7 @@ def _load_table(
         _refuse(evidence, staged, found)
     if found.kind == "payments" and "order_id" not in found.mapping:
         _refuse(evidence, staged, replace(found, missing=("order_id",)))
-    return TableReader(connection, evidence, staged, found, options).load(source_id)
+    return TableReader(connection, evidence, staged, found, layouts.with_words(options, staged)).load(source_id)
 
 
 def _given(staged: Staged, options: Options) -> dict[str, str]:

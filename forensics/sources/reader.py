@@ -14,7 +14,8 @@ from forensics.model import Source
 from forensics.sources import columns, folds, letters, money, register, values, zones
 from forensics.sources.evidence import Evidence
 from forensics.sources.options import Options
-from forensics.sources.staged import REJECT_TEXT, Staged, drop_staged, normal
+from forensics.sources.staged import REJECT_TEXT, Staged, drop_staged
+from forensics.sources.zone_column import column_of_zones, zone_of
 
 _EXPECTED = {"created_at": "a time", "amount": "an amount of money", "delivered_at": "a time", "settled_at": "a time"}
 _CURRENCIES = frozenset(
@@ -158,6 +159,8 @@ class TableReader:
                 self._zone = zones.Zone(self._options.zone, zones.GIVEN)
             elif {"UTC", "GMT"} & set(columns.tokens(heading)):
                 self._zone = zones.Zone("UTC", zones.IN_HEADING)
+            elif named := self._named_zone():
+                self._zone = named
             else:
                 row = self._connection.execute(
                     f"SELECT min(t), max(t) FROM (SELECT {reading.sql} AS t FROM staged)"
@@ -167,10 +170,17 @@ class TableReader:
                 self._zone = zones.choose(naive, register.utc_windows(self._connection), language)
         return self._zone
 
+    def _named_zone(self) -> zones.Zone | None:
+        """The zone that a column names in every row, or the only one that the product writes."""
+        column, sense = column_of_zones(self._staged.columns), self._staged.sense
+        if column is not None and (named := zone_of(values.sample(self._connection, column))):
+            return zones.Zone(named, zones.IN_COLUMN)
+        return zones.Zone(sense.zone, zones.OF_PRODUCT) if sense and sense.zone else None
+
     def _zone_notes(self) -> list[str]:
         """What a column of zone names would say, where the zone had to be assumed."""
-        column = next((c for c in self._staged.columns if normal(c.heading) in ("timezone", "zeitzone", "tz")), None)
-        if self._zone is None or self._zone.why == zones.GIVEN or column is None:
+        column = column_of_zones(self._staged.columns)
+        if self._zone is None or self._zone.why in zones.KNOWN or column is None:
             return []
         seen = ", ".join(sorted(set(values.sample(self._connection, column)))[:3])
         return [f"column {column.heading!r} ({seen[:60]}) is not read; say the zone with --zone"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,6 +30,24 @@ class StagedColumn:
 
 
 @dataclass(frozen=True, slots=True)
+class Sense:
+    """What a layout known by name says of a staged table."""
+
+    product: str
+    kind: str
+    """Canonical table."""
+    columns: Mapping[str, StagedColumn]
+    """By the name of the canonical column."""
+    silent: frozenset[str]
+    """Canonical columns that the export has not, whatever its headings look like."""
+    unit: str | None
+    currency: str | None
+    zone: str | None
+    status: Mapping[str, str]
+    """The product's words for canonical statuses."""
+
+
+@dataclass(frozen=True, slots=True)
 class Staged:
     """What a reader found."""
 
@@ -37,12 +55,29 @@ class Staged:
     """csv | tsv | jsonl | parquet | xlsx, with the delimiter where it is unusual."""
     columns: tuple[StagedColumn, ...]
     notes: tuple[str, ...] = ()
+    sense: Sense | None = None
 
 
 def drop_staged(connection: duckdb.DuckDBPyConnection) -> None:
     """Drop what a reader left."""
     drop_rows(connection)
     connection.execute("DROP TABLE IF EXISTS staged_rejects")
+
+
+def add_column(connection: duckdb.DuckDBPyConnection, name: str, type_: str, sql: str) -> None:
+    """One more column of `staged`, an expression over the others."""
+    connection.execute(f"CREATE TEMP TABLE widened AS SELECT *, CAST({sql} AS {type_}) AS {name} FROM staged")
+    drop_rows(connection)
+    connection.execute("ALTER TABLE widened RENAME TO staged")
+
+
+def take_out(connection: duckdb.DuckDBPyConnection, condition: str, parameters: Mapping[str, object]) -> None:
+    """Take the rows of which the condition holds out of `staged`."""
+    connection.execute(
+        f"CREATE TEMP TABLE thinned AS SELECT * FROM staged WHERE NOT coalesce({condition}, false)", dict(parameters)
+    )
+    drop_rows(connection)
+    connection.execute("ALTER TABLE thinned RENAME TO staged")
 
 
 def drop_rows(connection: duckdb.DuckDBPyConnection) -> None:

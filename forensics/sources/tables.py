@@ -7,17 +7,27 @@ text)`; what the columns mean is decided elsewhere. Delimited text has its own m
 from __future__ import annotations
 
 import json
-from datetime import date, datetime
+from dataclasses import replace
+from datetime import date, datetime, timedelta
 from datetime import time as clock_time
 from pathlib import Path
 
 import duckdb
 
 from forensics.errors import EvidenceError, UnrecognisedError
-from forensics.sources import databases, letters
+from forensics.sources import databases, letters, statements
 from forensics.sources.delimited import sniff, stage_delimited
-from forensics.sources.evidence import Evidence
-from forensics.sources.staged import REJECT_TEXT, Staged, drop_staged, first_lines, is_heading, name_columns, stage_rows
+from forensics.sources.evidence import SHEETS, Evidence
+from forensics.sources.staged import (
+    LONGEST_LINE,
+    REJECT_TEXT,
+    Staged,
+    drop_staged,
+    first_lines,
+    is_heading,
+    name_columns,
+    stage_rows,
+)
 
 _MOST_KEYS = 200
 
@@ -40,8 +50,10 @@ def stage(
         return _stage_parquet(connection, evidence)
     if evidence.container in databases.DRIVERS:
         return databases.spool.stage(connection, evidence.readable, evidence.container)
-    if evidence.container == "xlsx":
+    if evidence.container in SHEETS:
         return _stage_sheet(connection, evidence, workdir)
+    if evidence.container in statements.FORMS:
+        return replace(_stage_json_lines(connection, evidence), format=evidence.container)
     if form == "jsonl" or (form is None and looks_like_json_lines(evidence.readable)):
         return _stage_json_lines(connection, evidence)
     dialect = sniff(evidence.readable)
@@ -53,6 +65,8 @@ def looks_like_json_lines(path: Path) -> bool:
     for line in first_lines(path, 20):
         if not line.strip():
             continue
+        if len(line) >= LONGEST_LINE - 1:  # it was cut
+            return line.lstrip().startswith('{"')
         try:
             return isinstance(json.loads(line), dict)
         except (ValueError, RecursionError):
@@ -104,23 +118,43 @@ def _stage_json_lines(connection: duckdb.DuckDBPyConnection, evidence: Evidence)
     return Staged(shape.id, (*columns, *(column for column, _ in added)), letters.notes_of(shape))
 
 
+_POINTER = "('/' || replace(replace({}, '~', '~0'), '/', '~1'))"
+
+
 def _json_keys(connection: duckdb.DuckDBPyConnection) -> list[tuple[str, ...]]:
-    """The keys of the objects, most frequent first; keys that only ever hold objects give way to the keys in those."""
+    """The keys of the objects, most frequent first; keys that only ever hold objects give way to the keys in those.
+
+    Objects in such objects stand as they are, and so do the keys in them.
+    """
     pairs = "SELECT unnest(json_keys(object)) AS key, object FROM staged_lines WHERE object IS NOT NULL"
-    typed = f"SELECT key, object -> ('/' || replace(replace(key, '~', '~0'), '/', '~1')) AS cell FROM ({pairs})"
+    typed = f"SELECT key, object -> {_POINTER.format('key')} AS cell FROM ({pairs})"
     rows = connection.execute(
         "SELECT key, bool_and(json_type(cell) = 'OBJECT') FILTER (json_type(cell) <> 'NULL'), count(*) AS n "
         f"FROM ({typed}) GROUP BY key ORDER BY n DESC, key LIMIT {_MOST_KEYS}"
     ).fetchall()
     objects = [key for key, is_object, _ in rows if is_object]
+    parts = f"SELECT key, cell, unnest(json_keys(cell)) AS part FROM ({typed}) WHERE list_contains($objects, key) "
+    parts += "AND json_type(cell) = 'OBJECT'"
+    cells = f"SELECT key, part, cell -> {_POINTER.format('part')} AS inner_cell FROM ({parts})"
     inner = connection.execute(
-        f"SELECT key, unnest(json_keys(cell)) AS part, count(*) AS n FROM ({typed}) "
-        "WHERE list_contains($objects, key) AND json_type(cell) = 'OBJECT' GROUP BY key, part "
-        "ORDER BY n DESC, key, part",
+        "SELECT key, part, bool_and(json_type(inner_cell) = 'OBJECT') FILTER (json_type(inner_cell) <> 'NULL'), "
+        f"count(*) AS n FROM ({cells}) GROUP BY key, part ORDER BY n DESC, key, part",
         {"objects": objects},
     ).fetchall()
+    deeper = [f"{key}\x1f{part}" for key, part, is_object, _ in inner if is_object]
+    innermost = (
+        connection.execute(
+            f"SELECT key, part, unnest(json_keys(inner_cell)) AS leaf, count(*) AS n FROM ({cells}) "
+            "WHERE list_contains($deeper, key || chr(31) || part) AND json_type(inner_cell) = 'OBJECT' "
+            "GROUP BY key, part, leaf ORDER BY n DESC, key, part, leaf",
+            {"objects": objects, "deeper": deeper},
+        ).fetchall()
+        if deeper
+        else []
+    )
     found: list[tuple[str, ...]] = [(key,) for key, is_object, _ in rows if not is_object]
-    found += [(key, part) for key, part, _ in inner]
+    found += [(key, part) for key, part, _, _ in inner]
+    found += [(key, part, leaf) for key, part, leaf, _ in innermost]
     return found[:_MOST_KEYS]
 
 
@@ -168,7 +202,7 @@ def _stage_sheet(connection: duckdb.DuckDBPyConnection, evidence: Evidence, work
     stage_rows(connection, body, [c.name for c in columns], workdir)
     others = [n for n in sheets if n != name and sheets[n]]
     notes = [f"sheet {name!r}"] + ([f"not read: sheets {', '.join(others)}"] if others else [])
-    return Staged("xlsx", columns, tuple(notes))
+    return Staged(evidence.container, columns, tuple(notes))
 
 
 def _cell_text(cell: object) -> str:
@@ -179,6 +213,8 @@ def _cell_text(cell: object) -> str:
         return str(int(cell)) if cell.is_integer() and abs(cell) < 1e15 else repr(cell)
     if isinstance(cell, datetime):
         return cell.isoformat(sep=" ")
+    if isinstance(cell, timedelta):  # how OpenDocument keeps a time of day
+        return str(cell).rjust(8, "0")
     if isinstance(cell, date | clock_time):
         return cell.isoformat()
     return str(cell)

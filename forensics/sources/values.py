@@ -28,6 +28,7 @@ _HALF_DAY = r"(?i)\d\s*[ap]\.?\s?m\.?$"
 _DAYS = (
     *(("%d.%m.%Y", "day first"), ("%d/%m/%Y", "day first"), ("%m/%d/%Y", "month first"), ("%d-%m-%Y", "day first")),
     *(("%d.%m.%y", "day first"), ("%d/%m/%y", "day first"), ("%m/%d/%y", "month first")),
+    *(("%B %d, %Y", "month first"), ("%d %B %Y", "day first")),
     *(("%d-%b-%Y", "day first"), ("%d %b %Y", "day first"), ("%b %d, %Y", "month first")),
     *(("%Y.%m.%d", "year first"), ("%Y. %m. %d.", "year first"), ("%Y/%m/%d", "year first"), ("%Y%m%d", "digits")),
     ("%Y-%m-%d", "ISO"),

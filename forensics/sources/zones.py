@@ -25,11 +25,16 @@ _GERMAN = {
     "vorgang",
     "karte",
     "datum",
+    "buchungstext",
+    "soll",
+    "haben",
 }
 _MIN_SHARE = 0.2
 GIVEN = "given"
 IN_HEADING = "the heading says so"
-KNOWN = (GIVEN, IN_HEADING)
+IN_COLUMN = "a column names it"
+OF_PRODUCT = "the zone in which this product writes"
+KNOWN = (GIVEN, IN_HEADING, IN_COLUMN)
 """Reasons that are no guess: what was so read may place other files."""
 
 

@@ -153,12 +153,6 @@ def test_numbers_in_json_keep_every_digit(desk: Desk, amount: str) -> None:
     assert desk.rows("SELECT amount, memo FROM payments") == [(Decimal(amount), "x: 1.5, y")]
 
 
-@pytest.mark.parametrize("text", ['[\n {"orderId": "A"}\n]\n', '{\n "orderId": "A"\n}\n'])
-def test_json_over_several_lines_is_told_how_to_become_lines(desk: Desk, text: str) -> None:
-    refused = desk.refusal(text, "payments.json")
-    assert "jq -c" in str(refused.hint)
-
-
 # Parquet --------------------------------------------------------------------------------------------------------
 
 
@@ -269,6 +263,43 @@ def test_a_sheet_is_read_by_its_headings_under_the_title(desk: Desk) -> None:
         (4, "100018", Decimal("1200.0000"), moment, 'b, "c"\nd'),
     ]
     assert desk.rejects() == [(5, "created_at: a time expected, nothing found")]
+
+
+def _open_document(rows: list[list[str]]) -> bytes:
+    """The least that is an OpenDocument spreadsheet; cells that are numbers are kept as numbers."""
+    urn = "urn:oasis:names:tc:opendocument:xmlns"
+    body = []
+    for cells in rows:
+        body.append("<table:table-row>")
+        for cell in cells:
+            kind = f'float" office:value="{cell}' if cell.replace(".", "").isdigit() else "string"
+            body.append(
+                f'<table:table-cell office:value-type="{kind}"><text:p>{escape(cell)}</text:p></table:table-cell>'
+            )
+        body.append("</table:table-row>")
+    content = (
+        f'<?xml version="1.0"?><office:document-content xmlns:office="{urn}:office:1.0" xmlns:table="{urn}:table:1.0" '
+        f'xmlns:text="{urn}:text:1.0"><office:body><office:spreadsheet><table:table table:name="March">'
+        f"{''.join(body)}</table:table></office:spreadsheet></office:body></office:document-content>"
+    )
+    manifest = (
+        f'<?xml version="1.0"?><manifest:manifest xmlns:manifest="{urn}:manifest:1.0"><manifest:file-entry '
+        'manifest:full-path="/" manifest:media-type="application/vnd.oasis.opendocument.spreadsheet"/>'
+        "</manifest:manifest>"
+    )
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr("mimetype", "application/vnd.oasis.opendocument.spreadsheet")
+        archive.writestr("content.xml", content)
+        archive.writestr("META-INF/manifest.xml", manifest)
+    return buffer.getvalue()
+
+
+def test_a_sheet_of_open_document_is_read(desk: Desk) -> None:
+    rows = [["Export of March"], HEAD.strip().split(","), ["A", "39.8", "EUR", "2026-03-14T09:26:53Z", "paid", ""]]
+    source = desk.source(_open_document(rows), "payments.ods")
+    assert (source.format, source.notes[0]) == ("ods", "sheet 'March'")
+    assert desk.rows("SELECT line_no, order_id, amount FROM payments") == [(3, "A", Decimal("39.8000"))]
 
 
 def test_a_sheet_without_headings_is_refused(desk: Desk) -> None:
