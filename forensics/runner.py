@@ -16,6 +16,14 @@ import duckdb
 from forensics import packs, schema
 from forensics.errors import QueryError
 
+# A name is looked up in the session before the case, so this one stands before the view of the case.
+_ACTS_BY_KEYED_ROWS = """
+CREATE OR REPLACE TEMP VIEW acts AS
+SELECT k.business_key, p.*
+FROM main.payments AS p
+JOIN keyed_rows AS k ON k.source_id = p.source_id AND k.line_no = p.line_no
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Result:
@@ -68,6 +76,20 @@ class Runner:
             raise QueryError(f"no view of a case is called {view!r}")
         sql = f"CREATE OR REPLACE TEMP TABLE {view} AS SELECT * FROM main.{view}"
         self._execute(view, sql, {})
+
+    def rekey(self, **values: Any) -> None:
+        """Name business acts by other columns for this session: what `keys/rows_by_columns` answers to these values.
+
+        The view `acts`, and with it every view and query that reads it, then groups by them; the case is not changed.
+
+        Raises:
+            UsageError: a parameter that the query does not have.
+            QueryError: the engine refused it.
+        """
+        query = packs.get("keys/rows_by_columns")
+        create = f"CREATE OR REPLACE TEMP TABLE keyed_rows AS {query.sql}"
+        self._execute(query.name, create, packs.bind(query, values))
+        self._execute("views/acts", _ACTS_BY_KEYED_ROWS, {})
 
     def count(self, table: str) -> int:
         """Rows of a canonical table.

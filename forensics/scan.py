@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TypeVar
 
-from forensics.detect import conduct, dead_letters, duplicates, herd, keys, layers, policies, traffic
+from forensics.detect import business_key, conduct, dead_letters, duplicates, herd, keys, layers, policies, traffic
 from forensics.detect.attempts import measure_attempts
 from forensics.detect.causes import Explained, Setting, explain
 from forensics.detect.ledger import judge_rows
@@ -15,8 +15,19 @@ from forensics.detect.letter_findings import find_letters
 from forensics.detect.settlement import Reconciled, measure_settlement
 from forensics.detect.settlement_finding import find_settlement
 from forensics.detect.violations import find_violations
-from forensics.errors import ForensicsError
-from forensics.model import Conduct, Examined, Finding, Herd, PaymentsSummary, Refused, RepeatRow, Scan, Source
+from forensics.errors import ForensicsError, UsageError
+from forensics.model import (
+    BusinessKey,
+    Conduct,
+    Examined,
+    Finding,
+    Herd,
+    PaymentsSummary,
+    Refused,
+    RepeatRow,
+    Scan,
+    Source,
+)
 from forensics.runner import Runner
 
 T = TypeVar("T")
@@ -31,6 +42,10 @@ class ScanOptions:
     timeout_s: float | None = None
     """The client's timeout, where it is known."""
     refund_confidence: float = duplicates.REFUND_PROBABILITY
+    key: tuple[str, ...] = ()
+    """Columns of the ledger that name a business act; empty: measured and chosen."""
+    zone: str | None = None
+    """Zone in which the days of a key are cut; None: where the ledger's times were read, else UTC."""
 
 
 class Scanner:
@@ -41,9 +56,14 @@ class Scanner:
         self._sources = sources
         self._options = options
         self._examined: list[Examined] = []
+        self._key: BusinessKey | None = None
 
     def scan(self, name: str, refused: tuple[Refused, ...]) -> Scan:
-        """All questions, those without evidence named as such."""
+        """All questions, those without evidence named as such.
+
+        Raises:
+            UsageError: the user's business key names nothing in the ledger.
+        """
         answered = self._ask("duplicates", "payments", self._explain)
         explained, summary = answered or (None, None)
         rows = explained.rows if explained else ()
@@ -57,8 +77,8 @@ class Scanner:
         waves = self._ask("herd", "requests", self._herd)
         modes = self._ask("keys", "payments", lambda: keys.measure_keys(self._runner, rows), rests_on="duplicates")
         findings: list[Finding] = []
-        if summary and explained:
-            findings += duplicates.find_duplicates(summary, rows)
+        if summary and explained and self._key:
+            findings += duplicates.find_duplicates(summary, rows, self._key)
             findings += policies.find_policies(explained.policies, explained.match)
         findings += [traffic.find_traffic(flow)] if flow else []
         findings += [layers.find_layers(layered)] if layered else []
@@ -82,6 +102,7 @@ class Scanner:
             keys=modes,
             findings=tuple(findings),
             refund_confidence=self._options.refund_confidence,
+            business_key=self._key,
             layers=layered,
             herd=waves,
             settlement=reconciled.settlement if reconciled else None,
@@ -113,6 +134,8 @@ class Scanner:
             return None
         try:
             answer = ask()
+        except UsageError:
+            raise
         except ForensicsError as exc:
             self._examined.append(Examined(question, "failed", exc.message))
             return None
@@ -128,7 +151,8 @@ class Scanner:
         return any(e.question == question and e.status == "failed" for e in self._examined)
 
     def _explain(self) -> tuple[Explained, PaymentsSummary]:
-        judged = judge_rows(self._runner)
+        self._key = business_key.settle_key(self._runner, self._sources, self._options.key, self._options.zone)
+        judged = judge_rows(self._runner, self._key.named)
         setting = Setting(
             self._resolution("payments"),
             self._resolution("requests"),

@@ -18,7 +18,7 @@ import click
 from forensics import __version__, store
 from forensics.case import Case, write_reports
 from forensics.cli import answer, printable, say, say_error
-from forensics.cli.options import EVIDENCE, PATH, evidence_options, options_from, scan_options, scan_options_from
+from forensics.cli.options import EVIDENCE, KEY, PATH, evidence_options, options_from, scan_options, scan_options_from
 from forensics.errors import ExitCode, UsageError
 from forensics.render import terminal
 from forensics.render.html import ReportMeta
@@ -116,6 +116,7 @@ def examples_root() -> Path:
 @click.argument("case", type=PATH)
 @click.argument("files", nargs=-1, required=True, type=EVIDENCE)
 @evidence_options
+@KEY
 @click.option("--dry-run", is_flag=True, help="Show what would be read, and how; change nothing.")
 def load(case: Path, files: tuple[Path | Url, ...], dry_run: bool, **given: Any) -> None:
     """Load evidence into a case."""

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from forensics import schema
+from forensics.detect.business_key import parse_key
 from forensics.detect.duplicates import REFUND_PROBABILITY
 from forensics.errors import UsageError
 from forensics.scan import ScanOptions
@@ -28,6 +29,16 @@ class _EvidenceType(click.Path):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The parts of a URL; a path like any other."""
         return parse(value) if isinstance(value, str) and is_url(value) else super().convert(value, param, ctx)
+
+
+class _KeyType(click.ParamType[tuple[str, ...]]):
+    """Columns of the ledger, joined by commas."""
+
+    name = "COLUMN[,...]"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The columns, in order."""
+        return parse_key(value) if isinstance(value, str) else value
 
 
 EVIDENCE = _EvidenceType(path_type=Path, readable=False)
@@ -77,7 +88,14 @@ evidence_options = _stack(
     click.option("--where-time", metavar="COLUMN", help="What --since is held against.  [default: recognised]"),
 )
 
+KEY = click.option(
+    "--key",
+    type=_KeyType(),
+    help="Columns of the ledger that name a business act, e.g. order_id or sender,message_no,day.  [default: chosen]",
+)
+
 scan_options = _stack(
+    KEY,
     click.option(
         "--incident", metavar="START/END", help="Window under suspicion, ISO 8601; UTC unless it says otherwise."
     ),
@@ -109,6 +127,7 @@ def options_from(given: Mapping[str, Any]) -> Options:
         status=pairs("--status", given["status"]),
         tables=given["tables"],
         query=given["query"],
+        key=given["key"] or (),
         since=given["since"],
         where_time=given["where_time"],
     )
@@ -121,6 +140,8 @@ def scan_options_from(given: Mapping[str, Any]) -> ScanOptions:
         baseline=_window("--baseline", given["baseline"]),
         timeout_s=given["timeout_s"],
         refund_confidence=given["refund_confidence"],
+        key=given["key"] or (),
+        zone=given.get("zone"),
     )
 
 

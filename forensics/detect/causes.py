@@ -195,7 +195,7 @@ def _row(item: Judged, verdict: Verdict | None, policy: str | None, policy_ties:
             why = f"{why}; read as a payment split in two or a second act of the order"
     return RepeatRow(
         group_id=item.group_id,
-        business_key=row.order_id,
+        business_key=row.business_key,
         order_id=row.order_id,
         payment_id=row.payment_id or row.provider_ref,
         created_at=row.created_at,

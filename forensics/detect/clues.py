@@ -206,13 +206,13 @@ def _deliveries(runner: Runner, rows: Sequence[Judged]) -> Mapping[Where, Mappin
     """The delivery behind each ledger row: the last one before it was booked, each used once."""
     if not runner.count("deliveries"):
         return {}
-    by_order: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
+    by_act: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
     for record in runner.run("duplicates/deliveries_of_repeated_orders").records():
-        by_order[record["order_id"]].append(record)
+        by_act[record["business_key"]].append(record)
     found: dict[Where, Mapping[str, Any]] = {}
     used: set[Where] = set()
     for item in rows:
-        delivery = _delivery_of(item.row, [d for d in by_order.get(item.row.order_id, ()) if _line(d) not in used])
+        delivery = _delivery_of(item.row, [d for d in by_act.get(item.row.business_key, ()) if _line(d) not in used])
         if delivery is not None and item.row.is_effect:
             used.add(_line(delivery))
             found[_where(item.row)] = delivery

@@ -10,12 +10,14 @@ from decimal import Decimal
 from forensics.amounts import many, money_words
 from forensics.model import (
     Amounts,
+    BusinessKey,
     CauseTotal,
     EvidenceRow,
     Finding,
     PaymentsSummary,
     RepeatRow,
 )
+from forensics.model.business_key import DEFAULT_KEY
 from forensics.runner import Runner
 
 REFUND_PROBABILITY = 0.95
@@ -76,8 +78,8 @@ def summarise(runner: Runner, rows: Sequence[RepeatRow], threshold: float) -> Pa
         effects=ledger["effects"],
         without_order=ledger["without_order"],
         unknown_status=ledger["unknown_status"],
-        duplicate_orders=len({r.order_id for r in rows}),
-        orders_with_excess=len({r.order_id for r in gross}),
+        duplicate_orders=len({r.business_key for r in rows}),
+        orders_with_excess=len({r.business_key for r in gross}),
         excess_rows=len(gross),
         excess_amount=sum_by_currency(gross),
         already_refunded_rows=len(given_back),
@@ -107,13 +109,13 @@ def evidence_of(rows: Sequence[RepeatRow]) -> tuple[EvidenceRow, ...]:
     return tuple(EvidenceRow("payments", r.source_id, r.line_no, r.role) for r in rows[:EVIDENCE_CAP])
 
 
-def find_duplicates(summary: PaymentsSummary, rows: Sequence[RepeatRow]) -> tuple[Finding, ...]:
-    """What the ledger says: excess, rows recorded twice, rows without an order, statuses no one can read."""
-    found = (_excess(summary, rows), _recorded_twice(rows), _without_order(summary), _unknown_status(summary))
+def find_duplicates(summary: PaymentsSummary, rows: Sequence[RepeatRow], key: BusinessKey) -> tuple[Finding, ...]:
+    """What the ledger says: excess, rows recorded twice, rows that name no act, statuses no one can read."""
+    found = (_excess(summary, rows, key), _recorded_twice(rows), _unnamed(summary, key), _unknown_status(summary))
     return tuple(finding for finding in found if finding is not None)
 
 
-def _excess(summary: PaymentsSummary, rows: Sequence[RepeatRow]) -> Finding | None:
+def _excess(summary: PaymentsSummary, rows: Sequence[RepeatRow], key: BusinessKey) -> Finding | None:
     gross = [r for r in rows if r.role in ("excess", "refunded")]
     if not gross:
         return None
@@ -130,19 +132,21 @@ def _excess(summary: PaymentsSummary, rows: Sequence[RepeatRow]) -> Finding | No
     return Finding(
         id="excess-payments",
         rule="duplicates/excess",
-        title=f"{many(summary.orders_with_excess, 'order')} paid more than once",
+        title=f"{many(summary.orders_with_excess, key.noun)} paid more than once",
         severity="high",
         confidence=round(sure, 4),
         statement=(
-            f"{many(summary.excess_rows, 'payment')} of {many(summary.orders_with_excess, 'order')} took effect once "
+            f"{many(summary.excess_rows, 'payment')} of {many(summary.orders_with_excess, key.noun)} took effect once "
             f"too often: {money_words(summary.excess_amount)}{back}. "
             f"Beyond doubt, in refunds.csv: {many(summary.refund_rows, 'payment')}, "
             f"{money_words(summary.refund_amount)}; for a person to judge: {summary.review_rows:,}."
         ),
         why=(
-            "same order, amount, currency and (where known) instrument, and nothing in the rows that makes it lawful",
+            f"same {key.named}, amount, currency and (where known) instrument, and nothing in the rows that makes it "
+            "lawful",
             f"between {first:%Y-%m-%d %H:%M:%S} and {last:%Y-%m-%d %H:%M:%S} UTC",
-            f"{many(summary.legitimate_rows, 'row')} of repeated orders read as lawful, by simple rules, and left out",
+            f"{many(summary.legitimate_rows, 'row')} of repeated {key.noun}s read as lawful, by simple rules, and left "
+            "out",
         ),
         alternatives=tuple((str(c), round(n / len(gross), 4)) for c, n in causes.most_common()),
         numbers={"orders": summary.orders_with_excess, "rows": summary.excess_rows, "review_rows": summary.review_rows},
@@ -192,13 +196,14 @@ def _recorded_twice(rows: Sequence[RepeatRow]) -> Finding | None:
     )
 
 
-def _without_order(summary: PaymentsSummary) -> Finding | None:
+def _unnamed(summary: PaymentsSummary, key: BusinessKey) -> Finding | None:
     if not summary.without_order:
         return None
+    lacking = "an order number" if key.columns == DEFAULT_KEY else key.words
     return _note(
         "duplicates/without_order",
-        f"{many(summary.without_order, 'ledger row')} without an order number",
-        f"{summary.without_order:,} of {many(summary.rows, 'row')} without an order number: they are not grouped with "
+        f"{many(summary.without_order, 'ledger row')} without {lacking}",
+        f"{summary.without_order:,} of {many(summary.rows, 'row')} without {lacking}: they are not grouped with "
         "one another, so duplicates among them are not seen.",
         {"rows": summary.without_order},
         (),

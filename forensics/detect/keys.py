@@ -60,7 +60,7 @@ def measure_keys(runner: Runner, rows: Sequence[RepeatRow]) -> Mapping[str, int]
 
 def find_keys(keys: Mapping[str, int], rows: Sequence[RepeatRow]) -> tuple[Finding, ...]:
     """What the keys did, or did not do, for the orders that were paid more than once."""
-    orders = len({r.order_id for r in rows if r.role in ("excess", "refunded")})
+    orders = len({r.business_key for r in rows if r.role in ("excess", "refunded")})
     payments = sum(r.role in ("excess", "refunded") for r in rows)
     if not orders or not sum(keys.values()):
         return ()

@@ -24,15 +24,19 @@ SERIES_AFTER = timedelta(days=6)
 _NTH_OF_M = re.compile(r"(\d+)\s*/\s*(\d+)")
 
 
-def judge_rows(runner: Runner) -> tuple[Judged, ...]:
-    """Every row of every order with more than one effect, with its role, by order and time."""
+def judge_rows(runner: Runner, named: str = "order") -> tuple[Judged, ...]:
+    """Every row of every act with more than one effect, with its role, by act and time.
+
+    `named`: what repeats of an act share, in words.
+    """
     result = runner.run("duplicates/rows_of_repeated_orders")
     rows = (LedgerRow(*cells) for cells in result.rows)
-    return tuple(judged for _, order in groupby(rows, key=lambda r: r.order_id) for judged in judge_order(list(order)))
+    acts = groupby(rows, key=lambda r: r.business_key)
+    return tuple(judged for _, act in acts for judged in judge_order(list(act), named))
 
 
-def judge_order(rows: Sequence[LedgerRow]) -> list[Judged]:
-    """The roles of one order's rows, which come in time order."""
+def judge_order(rows: Sequence[LedgerRow], named: str = "order") -> list[Judged]:
+    """The roles of the rows under one business key, which come in time order."""
     repeated = _recorded_twice(rows)
     refunds = [r for r in rows if r.is_refund and (r.source_id, r.line_no) not in repeated]
     judged: dict[tuple[int, int], Judged] = {}
@@ -47,7 +51,7 @@ def judge_order(rows: Sequence[LedgerRow]) -> list[Judged]:
     effects = [r for r in rows if (r.source_id, r.line_no) not in judged]
     effects = _captures_within_authorisation(rows, effects, judged)
     for act in _acts(effects):
-        for item in _judge_act(act, refunds, others=len(effects) - len(act)):
+        for item in _judge_act(act, refunds, others=len(effects) - len(act), named=named):
             judged[(item.row.source_id, item.row.line_no)] = item
     return [judged[(r.source_id, r.line_no)] for r in rows]
 
@@ -88,7 +92,7 @@ def _plain(row: LedgerRow, role: str, why: str) -> Judged:
 
 
 def _group_id(row: LedgerRow) -> str:
-    text = "\x1f".join((row.order_id, row.currency, f"{abs(row.amount).normalize():f}", row.instrument or ""))
+    text = "\x1f".join((row.business_key, row.currency, f"{abs(row.amount).normalize():f}", row.instrument or ""))
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
@@ -123,8 +127,8 @@ def _acts(effects: Sequence[LedgerRow]) -> Iterator[list[LedgerRow]]:
             yield act
 
 
-def _judge_act(act: Sequence[LedgerRow], refunds: Sequence[LedgerRow], others: int) -> Iterator[Judged]:
-    """Roles of effects that could be one act, in time order. `others`: effects of the order that are not of it."""
+def _judge_act(act: Sequence[LedgerRow], refunds: Sequence[LedgerRow], others: int, named: str) -> Iterator[Judged]:
+    """Roles of effects that could be one act, in time order. `others`: effects under its key that are not of it."""
     if not act:
         return
     kept = act[0]
@@ -140,7 +144,7 @@ def _judge_act(act: Sequence[LedgerRow], refunds: Sequence[LedgerRow], others: i
             judged.append(Judged(row, _group_id(row), role, why, True, gap, previous, None))
             kept = row
         else:
-            why, sure = _why_excess(row, kept)
+            why, sure = _why_excess(row, kept, named)
             excess.append(i)
             judged.append(Judged(row, _group_id(row), "excess", why, sure, gap, previous, kept))
     yield from _given_back(judged, excess, refunds)
@@ -154,7 +158,7 @@ def _why_first(act: Sequence[LedgerRow], others: int) -> str:
     return "the only effect of the act"
 
 
-def _why_excess(row: LedgerRow, kept: LedgerRow) -> tuple[str, bool]:
+def _why_excess(row: LedgerRow, kept: LedgerRow, named: str) -> tuple[str, bool]:
     """Why a repeat is excess, and whether the rows alone settle it."""
     shared = [
         name
@@ -165,7 +169,7 @@ def _why_excess(row: LedgerRow, kept: LedgerRow) -> tuple[str, bool]:
         )
         if mine and mine == theirs
     ]
-    base = f"same order, amount and currency as {kept.payment_id or 'line ' + str(kept.line_no)}"
+    base = f"same {named}, amount and currency as {kept.payment_id or 'line ' + str(kept.line_no)}"
     if shared:
         return f"{base}, and the same {' and '.join(shared)}", True
     if row.instrument and row.instrument == kept.instrument:

@@ -14,7 +14,9 @@ EFFECT_STATUSES = ("captured", "refunded")
 class LedgerRow:
     """One row of the query duplicates/rows_of_repeated_orders."""
 
-    order_id: str
+    business_key: str
+    order_id: str | None
+    """None only where acts are named by other columns."""
     created_at: datetime
     source_id: int
     line_no: int

@@ -6,6 +6,7 @@ Money is `Decimal`, times are timezone-aware UTC datetimes, durations carry thei
 
 from __future__ import annotations
 
+from forensics.model.business_key import BusinessKey, KeyCandidate
 from forensics.model.conduct import Conduct, ConductRule, DeadLetter, DeadLetters
 from forensics.model.evidence import EvidenceRow, Examined, Refused, Source
 from forensics.model.findings import SEVERITIES, Finding, Scan
@@ -25,6 +26,7 @@ from forensics.model.traffic import Herd, HerdBin, HerdWave, LayerHop, Layers, T
 __all__ = [
     "SEVERITIES",
     "Amounts",
+    "BusinessKey",
     "CatalogueEntry",
     "CauseTotal",
     "CohortPolicy",
@@ -41,6 +43,7 @@ __all__ = [
     "Herd",
     "HerdBin",
     "HerdWave",
+    "KeyCandidate",
     "LayerHop",
     "Layers",
     "MatchResult",

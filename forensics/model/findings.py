@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from forensics.model.business_key import BusinessKey
 from forensics.model.conduct import Conduct, DeadLetters
 from forensics.model.evidence import EvidenceRow, Examined, Refused, Source
 from forensics.model.payments import Amounts, CauseTotal, PaymentsSummary, RepeatRow, Settlement
@@ -62,6 +63,8 @@ class Scan:
     findings: tuple[Finding, ...]
     refund_confidence: float
     """Least excess_probability of a row in refunds.csv."""
+    business_key: BusinessKey | None = None
+    """None when there is no payment table."""
     layers: Layers | None = None
     """None when not examined."""
     herd: Herd | None = None

@@ -18,7 +18,8 @@ class RepeatRow:
     group_id: str
     """The same in every run over the same evidence."""
     business_key: str
-    order_id: str
+    order_id: str | None
+    """None only where acts are named by other columns."""
     payment_id: str | None
     created_at: datetime
     amount: Decimal

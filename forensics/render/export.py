@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from forensics.amounts import plain, plain_by_currency
-from forensics.model import CohortPolicy, Finding, RepeatRow, Scan, Source
+from forensics.model import BusinessKey, CohortPolicy, Finding, RepeatRow, Scan, Source
 from forensics.render.balance import plain_settlement
 from forensics.render.conduct import plain_conduct, plain_keys, plain_letters, plain_violations
 from forensics.render.hops import plain_herd, plain_layers
@@ -54,6 +54,7 @@ def render_findings(scan: Scan, version: str) -> str:
         ],
         "examined": [{"question": e.question, "status": e.status, "why": e.why} for e in scan.examined],
         "payments": _payments(scan),
+        "business_key": _business_key(scan.business_key),
         "causes": {c.cause: {"rows": c.rows, "amount": plain_by_currency(c.amount)} for c in scan.causes},
         "policies": [_policy(p) for p in scan.policies],
         "traffic": _traffic(scan),
@@ -112,6 +113,32 @@ def _payments(scan: Scan) -> dict[str, Any] | None:
         "refund_amount": plain_by_currency(p.refund_amount),
         "refused_rows": p.refused_rows,
         "refused_amount": plain_by_currency(p.refused_amount),
+    }
+
+
+def _business_key(key: BusinessKey | None) -> dict[str, Any] | None:
+    if key is None:
+        return None
+    return {
+        "columns": list(key.columns),
+        "given": key.given,
+        "why": key.why,
+        "cautions": list(key.cautions),
+        "day_zone": key.day_zone,
+        "candidates": [
+            {
+                "columns": list(c.columns),
+                "coverage": round(c.coverage, 4),
+                "named": c.named,
+                "unnamed": c.effects - c.named,
+                "acts": c.acts,
+                "repeated": c.repeated,
+                "repeating": c.repeating,
+                "most": c.most,
+                "other_amounts": c.other_amounts,
+            }
+            for c in key.candidates
+        ],
     }
 
 

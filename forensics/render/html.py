@@ -70,7 +70,7 @@ class Group:
     """One business act with excess, as the page shows it."""
 
     anchor: str
-    order_id: str
+    business_key: str
     excess: Mapping[str, Decimal]
     excess_rows: int
     causes: tuple[str, ...]
@@ -218,7 +218,7 @@ def _group(key: str, members: Sequence[RepeatRow], caps: Caps) -> Group:
         sums[row.currency] = sums.get(row.currency, Decimal(0)) + row.amount
     return Group(
         anchor=words.anchor("order", key),
-        order_id=ordered[0].order_id,
+        business_key=ordered[0].business_key,
         excess=sums,
         excess_rows=len(excess),
         causes=tuple(sorted({row.cause or "unexplained" for row in excess})),

@@ -9,6 +9,7 @@ from pathlib import Path
 from forensics.amounts import money_words
 from forensics.analysis.words import policy_words, seconds
 from forensics.model import CatalogueEntry, MatchResult, RankedPolicy, Scan, Source
+from forensics.model.business_key import DEFAULT_KEY
 from forensics.render.balance import render_settlement
 from forensics.render.conduct import render_conduct, render_letters
 
@@ -20,6 +21,7 @@ def render_summary(scan: Scan, report: Path | None) -> str:
     lines = [
         ("read", _read(scan)),
         ("happened", _happened(scan)),
+        *_key(scan),
         ("money", _money(scan)),
         ("why", _why(scan)),
         ("causes", _causes(scan)),
@@ -66,13 +68,23 @@ def _happened(scan: Scan) -> str:
     if p is None:
         return _unasked(scan, "duplicates")
     gross = [r for r in scan.rows if r.role in ("excess", "refunded")]
+    noun = scan.business_key.noun if scan.business_key else "order"
     if not gross:
-        return f"no order of {p.orders:,} was paid more than once ({p.effects:,} effects in {p.rows:,} rows)"
+        return f"no {noun} of {p.orders:,} was paid more than once ({p.effects:,} effects in {p.rows:,} rows)"
     first, last = min(r.created_at for r in gross), max(r.created_at for r in gross)
     return (
-        f"{p.orders_with_excess:,} of {p.orders:,} orders were paid more than once: "
+        f"{p.orders_with_excess:,} of {p.orders:,} {noun}s were paid more than once: "
         f"{_plural(p.excess_rows, 'payment')} too many, {_span(first, last)}"
     )
+
+
+def _key(scan: Scan) -> list[tuple[str, str]]:
+    """What acts are told apart by, where that is not the order number of every row."""
+    key, p = scan.business_key, scan.payments
+    if key is None or p is None or (key.columns == DEFAULT_KEY and not p.without_order and not key.given):
+        return []
+    unnamed = f"; {_plural(p.without_order, 'row')} without it" if p.without_order else ""
+    return [("acts", f"told apart by the {key.words}: {key.why}{unnamed}")]
 
 
 def _span(first: datetime, last: datetime) -> str:

@@ -7,7 +7,7 @@ recognised by its digest: the same evidence twice changes nothing.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -274,9 +274,16 @@ def _load_table(
     found = ranked[0]
     if found.missing:
         _refuse(evidence, staged, found)
-    if found.kind == "payments" and "order_id" not in found.mapping:
+    if found.kind == "payments" and not _names_acts(found.mapping, options.key):
         _refuse(evidence, staged, replace(found, missing=("order_id",)))
     return TableReader(connection, evidence, staged, found, layouts.with_words(options, staged)).load(source_id)
+
+
+def _names_acts(mapping: Container[str], key: Sequence[str]) -> bool:
+    """Whether a ledger's columns can name a business act: an order, a sender's message, or all that the user's key takes."""
+    if "order_id" in mapping or ("sender" in mapping and "message_no" in mapping):
+        return True
+    return bool(key) and all(column in mapping for column in key if column != "day")
 
 
 def _given(staged: Staged, options: Options) -> dict[str, str]:

@@ -37,6 +37,8 @@ class Options:
     """ISO 4217 code for tables that name none (`--currency`)."""
     status: Mapping[str, str] = field(default_factory=dict)
     """The ledger's word -> canonical status (`--status`)."""
+    key: tuple[str, ...] = ()
+    """Columns that name a business act (`--key`): a ledger that has them needs no order number."""
     tables: tuple[str, ...] = ()
     """Tables of the databases given (`--table`)."""
     query: str | None = None

@@ -1,18 +1,18 @@
 -- /// query
 -- title   = "The ledger in figures"
--- answers = "How many rows, orders and effects are there, and how many rows name no order?"
+-- answers = "How many rows, orders and effects are there, and how many rows name none?"
 -- kind    = "measure"
--- needs   = ["effects", "payments"]
+-- needs   = ["acts", "effects"]
 -- columns.rows           = { type = "BIGINT", help = "Ledger rows of any status." }
--- columns.orders         = { type = "BIGINT", help = "Distinct orders." }
+-- columns.orders         = { type = "BIGINT", help = "Distinct business acts: orders, unless acts are named by other columns." }
 -- columns.effects        = { type = "BIGINT", help = "Rows that moved money." }
--- columns.without_order  = { type = "BIGINT", help = "Rows that name no order." }
+-- columns.without_order  = { type = "BIGINT", help = "Rows that name no business act." }
 -- columns.unknown_status = { type = "BIGINT", help = "Rows whose status no one could read." }
 -- ///
 SELECT
   count(*) AS "rows",
-  count(DISTINCT order_id) AS orders,
+  count(DISTINCT business_key) AS orders,
   (SELECT count(*) FROM effects) AS effects,
-  count(CASE WHEN order_id IS NULL THEN 1 END) AS without_order,
+  count(CASE WHEN business_key IS NULL THEN 1 END) AS without_order,
   count(CASE WHEN status = 'unknown' THEN 1 END) AS unknown_status
-FROM payments
+FROM acts

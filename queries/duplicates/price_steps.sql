@@ -11,8 +11,8 @@
 WITH single AS (
   SELECT currency, min(amount) AS amount
   FROM effects
-  WHERE order_id IS NOT NULL
-  GROUP BY order_id, currency
+  WHERE business_key IS NOT NULL
+  GROUP BY business_key, currency
   HAVING count(*) = 1
 ),
 steps AS (

@@ -4,22 +4,22 @@
 -- kind    = "detection"
 -- needs   = ["effects"]
 -- params.min_effects = { type = "BIGINT", default = 2, help = "Fewest effects that make an order repeated." }
--- columns.order_id = { type = "VARCHAR", help = "Business key." }
--- columns.currency = { type = "VARCHAR", help = "ISO 4217; XXX when the source names none." }
--- columns.effects  = { type = "BIGINT", help = "Rows that moved money." }
--- columns.total    = { type = "DECIMAL(38,4)", help = "Sum of their amounts." }
--- columns.first_at = { type = "TIMESTAMP", help = "First effect, UTC." }
--- columns.last_at  = { type = "TIMESTAMP", help = "Last effect, UTC." }
+-- columns.business_key = { type = "VARCHAR", help = "What names the business act: the order number, unless other columns were chosen." }
+-- columns.currency     = { type = "VARCHAR", help = "ISO 4217; XXX when the source names none." }
+-- columns.effects      = { type = "BIGINT", help = "Rows that moved money." }
+-- columns.total        = { type = "DECIMAL(38,4)", help = "Sum of their amounts." }
+-- columns.first_at     = { type = "TIMESTAMP", help = "First effect, UTC." }
+-- columns.last_at      = { type = "TIMESTAMP", help = "Last effect, UTC." }
 -- ///
 SELECT
-  order_id,
+  business_key,
   currency,
   count(*) AS effects,
   sum(amount) AS total,
   min(created_at) AS first_at,
   max(created_at) AS last_at
 FROM effects
-WHERE order_id IS NOT NULL
-GROUP BY order_id, currency
+WHERE business_key IS NOT NULL
+GROUP BY business_key, currency
 HAVING count(*) >= $min_effects
-ORDER BY effects DESC, order_id, currency
+ORDER BY effects DESC, business_key, currency

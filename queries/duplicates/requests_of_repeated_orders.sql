@@ -2,7 +2,7 @@
 -- title   = "Requests behind the rows of repeated orders"
 -- answers = "Which log lines belong to the ledger rows of orders with more than one effect, by request id, key or order?"
 -- kind    = "measure"
--- needs   = ["effects", "payments", "requests"]
+-- needs   = ["acts", "effects", "requests"]
 -- params.min_effects = { type = "BIGINT", default = 2, help = "Fewest effects that make an order repeated." }
 -- columns.row_source_id = { type = "BIGINT", help = "File of the ledger row." }
 -- columns.row_line_no   = { type = "BIGINT", help = "Line of the ledger row." }
@@ -18,16 +18,16 @@
 -- columns.line_no       = { type = "BIGINT", help = "Log line." }
 -- ///
 WITH repeated AS (
-  SELECT order_id
+  SELECT business_key
   FROM effects
-  WHERE order_id IS NOT NULL
-  GROUP BY order_id
+  WHERE business_key IS NOT NULL
+  GROUP BY business_key
   HAVING count(*) >= $min_effects
 ),
 rows_at_hand AS (
   SELECT p.source_id, p.line_no, p.order_id, p.request_id, p.idempotency_key, p.created_at
-  FROM payments AS p
-  JOIN repeated AS r ON p.order_id = r.order_id
+  FROM acts AS p
+  JOIN repeated AS r ON p.business_key = r.business_key
 ),
 matched AS (
   SELECT

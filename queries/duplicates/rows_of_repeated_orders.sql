@@ -2,9 +2,10 @@
 -- title   = "All rows of the repeated orders"
 -- answers = "What stands in the ledger for every order that has more than one effect: effects, declines, refunds, all of it?"
 -- kind    = "measure"
--- needs   = ["effects", "payments"]
+-- needs   = ["acts", "effects"]
 -- params.min_effects = { type = "BIGINT", default = 2, help = "Fewest effects that make an order repeated." }
--- columns.order_id        = { type = "VARCHAR", help = "Business key." }
+-- columns.business_key    = { type = "VARCHAR", help = "What names the business act." }
+-- columns.order_id        = { type = "VARCHAR", help = "Order number; NULL when acts are named by other columns and the row has none." }
 -- columns.created_at      = { type = "TIMESTAMP", help = "When the row was booked, UTC." }
 -- columns.source_id       = { type = "BIGINT", help = "File the row stands in." }
 -- columns.line_no         = { type = "BIGINT", help = "Line or row in that file." }
@@ -28,13 +29,14 @@
 -- columns.original_ref    = { type = "VARCHAR", help = "Payment a refund refers to." }
 -- ///
 WITH repeated AS (
-  SELECT order_id
+  SELECT business_key
   FROM effects
-  WHERE order_id IS NOT NULL
-  GROUP BY order_id
+  WHERE business_key IS NOT NULL
+  GROUP BY business_key
   HAVING count(*) >= $min_effects
 )
 SELECT
+  p.business_key,
   p.order_id,
   p.created_at,
   p.source_id,
@@ -57,6 +59,6 @@ SELECT
   p.memo,
   p.provider_ref,
   p.original_ref
-FROM payments AS p
-JOIN repeated AS r ON p.order_id = r.order_id
-ORDER BY p.order_id, p.created_at, p.source_id, p.line_no
+FROM acts AS p
+JOIN repeated AS r ON p.business_key = r.business_key
+ORDER BY p.business_key, p.created_at, p.source_id, p.line_no

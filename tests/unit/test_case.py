@@ -194,7 +194,7 @@ def case(tmp_path: Path) -> Case:
 
 def test_a_case_answers_queries_and_orders(case: Case) -> None:
     with case:
-        assert case.query("duplicates/repeated_orders", min_effects=3).column("order_id") == ["ORD-20261130-00004"]
+        assert case.query("duplicates/repeated_orders", min_effects=3).column("business_key") == ["ORD-20261130-00004"]
         life = case.order("ORD-20261130-00002")
     # Two payments of the order, and the two requests that bear their request id.
     assert sorted(life.column("what")) == ["payment", "payment", "request", "request"]

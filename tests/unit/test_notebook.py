@@ -57,7 +57,7 @@ def case(forensics: Callable[..., Any], tmp_path: Path) -> NotebookCase:
 def test_an_answer_draws_itself_as_a_table_and_evidence_stays_text(case: NotebookCase) -> None:
     table = Table(case.show("duplicates/repeated_orders")._repr_html_())
     assert set(table.tags) == {"table", "thead", "tbody", "tr", "th", "td"}
-    assert [row[0] for row in table.rows] == ["order_id", "<b>A</b>", "B"]
+    assert [row[0] for row in table.rows] == ["business_key", "<b>A</b>", "B"]
     assert "10001" in table.rows[2]  # twice 5000.50, exact
 
 

@@ -265,12 +265,12 @@ def rows_of(forensics: Run, case: Path, name: str, *words: str) -> list[dict[str
 
 def test_query_answers_as_table_csv_or_json_lines(forensics: Run, case: Path) -> None:
     (row,) = rows_of(forensics, case, "duplicates/repeated_orders")
-    assert (row["order_id"], row["effects"]) == ("A", 2)
+    assert (row["business_key"], row["effects"]) == ("A", 2)
     table = forensics("query", case, "duplicates/repeated_orders").out
-    assert table.splitlines()[0].startswith("order_id")
+    assert table.splitlines()[0].startswith("business_key")
     assert table.splitlines()[-1] == "(1 row)"
     text = forensics("query", case, "duplicates/repeated_orders", "--format", "csv").out
-    assert [cells["order_id"] for cells in csv.DictReader(io.StringIO(text))] == ["A"]
+    assert [cells["business_key"] for cells in csv.DictReader(io.StringIO(text))] == ["A"]
 
 
 def test_query_sets_parameters_and_takes_a_short_name(forensics: Run, case: Path) -> None:

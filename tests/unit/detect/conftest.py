@@ -45,6 +45,7 @@ def make_row(at: float, **cells: Any) -> LedgerRow:
     """A captured charge of 10000 KRW for order A, `at` seconds after noon, at a line of that number."""
     line = {"line_no": int(at), "payment_id": f"P{at:g}"}
     filled: dict[str, Any] = {**DEFAULTS["payments"], "created_at": NOON + timedelta(seconds=at), **line, **cells}
+    filled.setdefault("business_key", filled["order_id"])
     filled["amount"] = Decimal(filled["amount"])
     return LedgerRow(**{field.name: filled.get(field.name) for field in fields(LedgerRow)})
 

@@ -17,16 +17,17 @@ from forensics.detect.duplicates import (
     summarise,
 )
 from forensics.detect.ledger import judge_rows
-from forensics.model import Finding, PaymentsSummary, RepeatRow
+from forensics.model import BusinessKey, Finding, PaymentsSummary, RepeatRow
 
 THRESHOLD = 0.95
+BY_ORDER = BusinessKey(("order_id",), given=False, why="", cautions=(), candidates=(), day_zone=None)
 
 
 def asked(given: Any, payments: Any) -> tuple[PaymentsSummary, dict[str, Finding], Any]:
     runner = given(payments=payments)
     rows = explain(runner, judge_rows(runner), Setting(1000, 1000, None, None)).rows
     summary = summarise(runner, rows, THRESHOLD)
-    return summary, {f.id: f for f in find_duplicates(summary, rows)}, rows
+    return summary, {f.id: f for f in find_duplicates(summary, rows, BY_ORDER)}, rows
 
 
 def tied(order: str, times: list[float], **cells: Any) -> list[dict[str, Any]]:

@@ -25,6 +25,7 @@ from forensics.render.export import (
 from forensics.render.finance import REFUND_COLUMNS, REVIEW_COLUMNS, render_refunds, render_review
 
 TOP = {
+    "business_key",
     "schema",
     "tool",
     "sources",

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -276,3 +277,27 @@ def test_a_currency_is_assumed_from_the_language_only_where_it_fits(
     (source,) = load_files(desk.connection, [table], Options()).sources
     assert desk.rows("SELECT currency FROM payments") == [(currency,)]
     assert any(("KRW assumed" if currency else "under XXX") in note for note in source.notes)
+
+
+MESSAGES = "id,terminal,msg_no,amount,currency,created_at\n1,pos-1,0001,5.00,EUR,2026-03-02T01:00:00Z\n"
+BY_MESSAGE = {"sender": "terminal", "message_no": "msg_no"}
+
+
+def test_a_ledger_whose_acts_are_named_by_sender_and_message_needs_no_order_number(desk: Desk, tmp_path: Path) -> None:
+    table = tmp_path / "p.csv"
+    table.write_text(MESSAGES)
+    (source,) = load_files(desk.connection, [table], Options(mapping=BY_MESSAGE)).sources
+    assert (source.kind, source.rows_loaded) == ("payments", 1)
+    assert desk.rows("SELECT order_id, sender, message_no FROM payments") == [(None, "pos-1", "0001")]
+
+
+def test_without_an_order_number_the_users_key_decides_whether_a_ledger_can_be_used(desk: Desk, tmp_path: Path) -> None:
+    table = tmp_path / "p.csv"
+    table.write_text(MESSAGES.replace("terminal,msg_no", "till,slip"))
+    given = Options(mapping={"instrument": "slip"})
+    (refused,) = load_files(desk.connection, [table], given).refused
+    assert "no column could be recognised as order_id" in refused.message
+    (again,) = load_files(desk.connection, [table], replace(given, key=("provider_ref", "day"))).refused
+    assert again.message == refused.message
+    (source,) = load_files(desk.connection, [table], replace(given, key=("instrument", "day"))).sources
+    assert source.rows_loaded == 1
