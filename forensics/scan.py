@@ -10,6 +10,7 @@ from typing import TypeVar
 from forensics.detect import business_key, conduct, dead_letters, duplicates, herd, keys, layers, policies, traffic
 from forensics.detect.attempts import measure_attempts
 from forensics.detect.causes import Explained, Setting, explain
+from forensics.detect.design import judge_design
 from forensics.detect.ledger import judge_rows
 from forensics.detect.letter_findings import find_letters
 from forensics.detect.settlement import Reconciled, measure_settlement
@@ -111,7 +112,7 @@ class Scanner:
 
     def _with_conduct(self, scan: Scan) -> Scan:
         """The scan with retry conduct and dead letters."""
-        audited = self._ask("policy_violations", "requests", self._conduct)
+        audited = self._ask("policy_violations", "requests", lambda: self._conduct(scan))
         audit, violations = audited or (None, ())
         swallowed = self._ask("swallowed_orders", "payments", lambda: keys.find_swallowed(self._runner)) or ()
         letters = self._ask("dead_letters", "dead_letters", lambda: dead_letters.measure_letters(self._runner))
@@ -172,9 +173,14 @@ class Scanner:
     def _herd(self) -> Herd | str:
         return herd.measure_herd(self._runner, self._resolution("requests"))
 
-    def _conduct(self) -> tuple[Conduct, tuple[Finding, ...]] | str:
+    def _conduct(self, scan: Scan) -> tuple[Conduct, tuple[Finding, ...]] | str:
         audit = conduct.measure_conduct(self._runner)
-        return audit if isinstance(audit, str) else (audit, find_violations(self._runner, audit))
+        if isinstance(audit, str):
+            return audit
+        clock_us = self._resolution("requests")
+        more = judge_design(self._runner, scan.rows, scan.policies, scan.layers, scan.herd, clock_us)
+        audit = replace(audit, rules=(*audit.rules, *more))
+        return audit, find_violations(self._runner, audit)
 
     def _settlement(self, rows: Sequence[RepeatRow]) -> Reconciled | str | None:
         if not any(s.kind == "payments" for s in self._sources):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from forensics.detect import rules
@@ -24,6 +24,9 @@ _TIES = (
 )
 _BUSY = (429, 503)
 _MOST_CALLERS = 5
+_FEWEST_WAITS = 5
+_FASTER = 0.8
+_FEWEST_FIRST = 20
 NO_TIE = "nothing ties the attempts of a call: no attempt number, and no id or key that two requests share"
 
 
@@ -60,8 +63,11 @@ def measure_conduct(runner: Runner) -> Conduct | str:
         *(_retried(seen, status) for status in rules.FINAL if seen.total("answers", (status,))),
         _retry_after(seen),
         _unkeyed(seen, hop),
+        _faster_after_429(seen),
         _deadline(seen),
+        _too_little_time(runner, seen, hop["hop"]),
         _cap(seen),
+        _budget(seen, hop["requests"]),
         judge_breaker(runner, hop["hop"], hop["requests"]),
     ]
     told = seen.total("told_to_wait")
@@ -160,6 +166,64 @@ def _deadline(seen: _Seen) -> ConductRule:
         return _unseen(name, "no request in the log carries its caller's deadline")
     why = f"{over} of {carrying} requests with a deadline began after it"
     return _rule(name, over, carrying, why, seen.by_caller("over_deadline"))
+
+
+def _too_little_time(runner: Runner, seen: _Seen, hop: str) -> ConductRule:
+    name = "too_little_time_left"
+    carrying = seen.total("with_deadline")
+    if not carrying:
+        return _unseen(name, "no request in the log carries its caller's deadline")
+    found = runner.run("conduct/too_little_time", at_hop=hop).records()
+    broken = found[0]["broken"] if found else 0
+    why = f"{broken} of {carrying} requests with a deadline began with less time left than half of the successes took"
+    rule = _rule(name, broken, carrying, why, {r["caller"]: r["by_caller"] for r in found})
+    return replace(rule, parameters={"at_hop": hop})
+
+
+def _faster_after_429(seen: _Seen) -> ConductRule:
+    """Mean wait after 429 against that after failures of the server, caller by caller."""
+    name = "faster_after_429"
+    if seen.tied_by is None:
+        return _unseen(name, NO_TIE)
+    pressed = Counter[str]()
+    compared, told = 0, []
+    for caller in sorted({r["caller"] for r in seen.answers}):
+        own = [r for r in seen.answers if r["caller"] == caller and r["retried"]]
+        busy = [r for r in own if r["status"] == 429]
+        failed = [r for r in own if r["status"] in (-1, 0, 408, 499) or r["status"] >= 500]
+        times, after_busy = _mean_wait_s(busy)
+        others, after_failure = _mean_wait_s(failed)
+        if min(times, others) < _FEWEST_WAITS:
+            continue
+        compared += times
+        if after_busy < _FASTER * after_failure:
+            pressed[caller] = times
+            told.append(f"{after_busy:.2f} s after 429, {after_failure:.2f} s after failures")
+    if not compared:
+        return _unseen(name, f"no caller came back {_FEWEST_WAITS} times both after 429 and after a failure")
+    why = f"mean waits: {told[0]}" if told else "no caller waited less after 429 than after failures of the server"
+    return _rule(name, pressed.total(), compared, why, pressed)
+
+
+def _mean_wait_s(records: Sequence[Mapping[str, Any]]) -> tuple[int, float]:
+    """How many retries, and how long they waited on average."""
+    times = sum(r["retried"] for r in records)
+    return times, sum(r["waits_us"] for r in records) / times / 1e6 if times else 0.0
+
+
+def _budget(seen: _Seen, requests: int) -> ConductRule:
+    name = "retries_over_budget"
+    if seen.tied_by is None:
+        return _unseen(name, NO_TIE)
+    retries = seen.total("retried") + sum(seen.inferred.values())
+    first = requests - retries
+    if first < _FEWEST_FIRST:
+        return _unseen(name, f"{first} first attempts are too few to speak of a share")
+    share = retries / first
+    over = max(0, retries - int(rules.BUDGET * first))
+    why = f"{retries} retries of {first} first attempts over the whole log: {share:.0%}, where a budget allows 10 %"
+    why += ", and the most that meshes allow is 20 %" if share > 2 * rules.BUDGET else ""
+    return _rule(name, over, retries, why, seen.by_caller("retried") if over else {})
 
 
 def _cap(seen: _Seen) -> ConductRule:

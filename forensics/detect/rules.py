@@ -9,6 +9,9 @@ BREAKER_FAILURES = 10
 """Failures in a row after which a breaker is taken to open."""
 MOST_ATTEMPTS = 10
 """Attempts of one call beyond which no further one is sensible while somebody waits."""
+BUDGET = 0.1
+"""Retries for each first attempt beyond which they are load of their own: a tenth is the usual retry budget, a fifth is
+what meshes allow at most (Google SRE book, chapter 21; Linkerd's retry budget defaults to 20 %)."""
 
 FINAL: Mapping[int, str] = {
     400: "the request itself is wrong",
@@ -101,6 +104,55 @@ RULES: Mapping[str, Rule] = {
         0.9,
         "conduct/answers",
         "cap the attempts of one call at three to five, and hand the rest to a queue that a person looks at",
+    ),
+    "too_little_time_left": Rule(
+        "Calls began with less time left than they need",
+        "low",
+        0.85,
+        "conduct/too_little_time",
+        "before each attempt compare the time left with the median of that call, and fail at once when it is less",
+    ),
+    "attempts_after_hang_up": Rule(
+        "A hop went on trying for callers who had gone",
+        "medium",
+        0.85,
+        "conduct/after_hang_up",
+        "pass the caller's deadline or cancellation on, and stop trying when the caller has hung up",
+    ),
+    "faster_after_429": Rule(
+        "Callers came back faster after 429 than after other failures",
+        "medium",
+        0.8,
+        "conduct/answers",
+        "treat 429 as a request to slow down: wait longer after it than after a failure, and honour Retry-After",
+    ),
+    "retries_over_budget": Rule(
+        "Retries exceed a tenth of the first attempts",
+        "medium",
+        0.9,
+        "conduct/answers",
+        "give each client a retry budget: no retry while retries exceed 10 % of its first attempts",
+    ),
+    "idempotent_methods_repeated": Rule(
+        "PUT or DELETE took effect more than once",
+        "high",
+        0.85,
+        "duplicates/requests_of_repeated_orders",
+        "the method alone promises nothing: let the receiver refuse the second effect by key or by state",
+    ),
+    "no_jitter": Rule(
+        "Retries wait without jitter",
+        "medium",
+        0.85,
+        "traffic/waves_after",
+        "draw every wait between zero and its length (full jitter), so that clients do not come back together",
+    ),
+    "retries_in_layers": Rule(
+        "More than one layer retries",
+        "medium",
+        0.9,
+        "traffic/tries_between_hops",
+        "let one layer retry, the one nearest the edge that knows the act, and switch the others off",
     ),
     "no_breaker_requests": Rule(
         "Requests went on while nothing succeeded",

@@ -12,11 +12,13 @@ from forensics.model import Conduct, ConductRule, EvidenceRow, Finding
 from forensics.runner import Runner
 
 _BY_LINES = "conduct/broken_rules"
+_TOLD_ELSEWHERE = frozenset(("no_jitter", "retries_in_layers"))
+"""Rules that have a finding of their own, with more in it."""
 
 
 def find_violations(runner: Runner, conduct: Conduct) -> tuple[Finding, ...]:
     """One finding for each broken rule; what is kept or was not examined is in the table of rules."""
-    broken = [r for r in conduct.rules if r.status == "violated"]
+    broken = [r for r in conduct.rules if r.status == "violated" and r.name not in _TOLD_ELSEWHERE]
     if not broken:
         return ()
     lines: Sequence[Mapping[str, Any]] = ()
@@ -27,6 +29,10 @@ def find_violations(runner: Runner, conduct: Conduct) -> tuple[Finding, ...]:
     by_rule: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
     for line in lines:
         by_rule[line["rule"]].append(line)
+    for rule in broken:
+        if rule.parameters:
+            own = runner.run(rules.rule(rule.name).query, most_lines=EVIDENCE_CAP, **rule.parameters).records()
+            by_rule[rule.name] = [{**line, "rule": rule.name} for line in own]
     return tuple(_finding(conduct, rule, by_rule[rule.name]) for rule in broken)
 
 
@@ -53,7 +59,7 @@ def _finding(conduct: Conduct, rule: ConductRule, lines: Sequence[Mapping[str, A
         numbers={"broken": broken, "chances": rule.chances, "requests": conduct.requests, "share": share},
         money={},
         query=meant.query,
-        parameters=_parameters(conduct, meant.query),
+        parameters=rule.parameters or _parameters(conduct, meant.query),
         evidence=tuple(_evidence(lines)),
         evidence_total=broken if lines else 0,
         next_steps=(meant.next_step,),
@@ -61,6 +67,8 @@ def _finding(conduct: Conduct, rule: ConductRule, lines: Sequence[Mapping[str, A
 
 
 def _parameters(conduct: Conduct, query: str) -> Mapping[str, object]:
+    if not query.startswith("conduct/"):
+        return {}
     if query == "conduct/stretches_without_breaker":
         return {"at_hop": conduct.hop, "breaker_failures": conduct.breaker_failures}
     return {"at_hop": conduct.hop, "tied_by": conduct.tied_by or "request_id"}

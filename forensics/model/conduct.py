@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 
@@ -24,6 +24,8 @@ class ConductRule:
     """What was counted, or what was missing."""
     callers: tuple[tuple[str, int], ...]
     """Who broke it and how often, most often first, capped."""
+    parameters: Mapping[str, str | int] = field(default_factory=dict)
+    """Of the query that returns the lines that broke it, where the rule has such a query of its own."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@
 -- columns.with_deadline    = { type = "BIGINT", help = "Requests that carry the caller's deadline." }
 -- columns.over_deadline    = { type = "BIGINT", help = "Of those: begun after it." }
 -- columns.longest_wait_us  = { type = "BIGINT", help = "Longest time from the answer to the next attempt." }
+-- columns.waits_us         = { type = "BIGINT", help = "Sum of the times from the answer to the next attempt; NULL when none followed." }
 -- columns.numbered         = { type = "BIGINT", help = "Requests that say which attempt they are." }
 -- columns.beyond_cap       = { type = "BIGINT", help = "Those with a number above the cap." }
 -- columns.highest_attempt  = { type = "INTEGER", help = "Highest attempt number; NULL when none is sent." }
@@ -133,6 +134,7 @@ SELECT
   count(over_deadline) AS with_deadline,
   count(CASE WHEN over_deadline = 1 THEN 1 END) AS over_deadline,
   max(CASE WHEN retried = 1 THEN waited_us END) AS longest_wait_us,
+  CAST(sum(CASE WHEN retried = 1 THEN waited_us END) AS BIGINT) AS waits_us,
   count(attempt) AS numbered,
   count(CASE WHEN attempt > $most_attempts THEN 1 END) AS beyond_cap,
   max(attempt) AS highest_attempt

@@ -7,6 +7,7 @@
 -- columns.row_source_id = { type = "BIGINT", help = "File of the ledger row." }
 -- columns.row_line_no   = { type = "BIGINT", help = "Line of the ledger row." }
 -- columns.matched_by    = { type = "VARCHAR", help = "request_id, idempotency_key or order_id." }
+-- columns.method        = { type = "VARCHAR", help = "POST, PUT, ..." }
 -- columns.started_at    = { type = "TIMESTAMP", help = "Start of the request, UTC." }
 -- columns.duration_us   = { type = "BIGINT", help = "Its duration; NULL when the log does not say." }
 -- columns.status        = { type = "INTEGER", help = "Its answer." }
@@ -35,6 +36,7 @@ matched AS (
     p.line_no AS row_line_no,
     p.created_at,
     'request_id' AS matched_by,
+    q.method,
     q.started_at,
     q.duration_us,
     q.status,
@@ -52,6 +54,7 @@ matched AS (
     p.line_no,
     p.created_at,
     'idempotency_key',
+    q.method,
     q.started_at,
     q.duration_us,
     q.status,
@@ -70,6 +73,7 @@ matched AS (
     p.line_no,
     p.created_at,
     'order_id',
+    q.method,
     q.started_at,
     q.duration_us,
     q.status,
@@ -88,6 +92,7 @@ SELECT
   row_source_id,
   row_line_no,
   matched_by,
+  method,
   started_at,
   duration_us,
   status,

@@ -213,3 +213,78 @@ def test_kept_rules_make_no_finding(given: Any) -> None:
     found = measure_conduct(runner)
     assert isinstance(found, Conduct)
     assert find_violations(runner, found) == ()
+
+
+# A call begun with too little time left -------------------------------------------------------------------------
+
+
+def with_deadline(left_s: float) -> list[Line]:
+    """Twenty successes of 0.4 s, and one request that began so long before its caller's deadline."""
+    successes = [{"at": 10 * n, "status": 200, "duration_us": 400_000, "request_id": f"s{n}"} for n in range(20)]
+    late = {"at": 500, "status": 504, "request_id": "x", "deadline_at": NOON + timedelta(seconds=500 + left_s)}
+    return [*successes, {**late, "user_agent": "shop/1"}]
+
+
+@pytest.mark.parametrize(("left_s", "status"), [(0.3, "violated"), (0.5, "kept")])
+def test_a_call_needs_as_much_time_as_half_of_the_successes_took(given: Any, left_s: float, status: str) -> None:
+    rule = rules(audit(given, *with_deadline(left_s)))["too_little_time_left"]
+    assert (rule.status, rule.chances) == (status, 1)
+
+
+def test_without_deadlines_nobody_can_tell_how_much_time_was_left(given: Any) -> None:
+    assert rules(audit(given, *call("a", 200)))["too_little_time_left"].status == "not_examined"
+
+
+def test_the_lines_of_a_rule_with_its_own_query_are_its_evidence(given: Any) -> None:
+    runner = given(requests=with_deadline(0.3))
+    found = measure_conduct(runner)
+    assert isinstance(found, Conduct)
+    (finding,) = (f for f in find_violations(runner, found) if f.rule == "conduct/too_little_time_left")
+    assert [e.line_no for e in finding.evidence] == [21]
+    assert (finding.query, finding.parameters) == ("conduct/too_little_time", {"at_hop": ""})
+
+
+# Faster after 429 -----------------------------------------------------------------------------------------------
+
+
+def waits(after_429: float, after_503: float, times: int = 5) -> list[Line]:
+    busy = [line for n in range(times) for line in call(f"b{n}", 429, 200, start=100 * n, step=after_429)]
+    failed = [line for n in range(times) for line in call(f"f{n}", 503, 200, start=5000 + 100 * n, step=after_503)]
+    return [*busy, *failed]
+
+
+@pytest.mark.parametrize(
+    ("after_429", "after_503", "times", "outcome"),
+    [
+        (1, 4, 5, ("violated", 5)),  # 0.9 s after the answer 429, 3.9 s after 503
+        (4, 4, 5, ("kept", 0)),
+        (9, 4, 5, ("kept", 0)),
+        (1, 4, 4, ("not_examined", None)),
+    ],
+)
+def test_429_asks_to_slow_down(
+    given: Any, after_429: float, after_503: float, times: int, outcome: tuple[str, int | None]
+) -> None:
+    rule = rules(audit(given, *waits(after_429, after_503, times)))["faster_after_429"]
+    assert (rule.status, rule.broken) == outcome
+
+
+# The retry budget -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("calls", "retried", "outcome"),
+    [
+        (40, 4, ("kept", 0)),  # 4 of 40 is a tenth
+        (40, 6, ("violated", 2)),  # a tenth of 40 is 4
+        (19, 9, ("not_examined", None)),
+    ],
+)
+def test_retries_may_be_a_tenth_of_the_first_attempts(
+    given: Any, calls: int, retried: int, outcome: tuple[str, int | None]
+) -> None:
+    lines = [
+        line for n in range(calls) for line in call(f"c{n}", *((503, 200) if n < retried else (200,)), start=20 * n)
+    ]
+    rule = rules(audit(given, *lines))["retries_over_budget"]
+    assert (rule.status, rule.broken) == outcome
