@@ -85,7 +85,9 @@ class Scanner:
         findings += [layers.find_layers(layered)] if layered else []
         findings += [herd.find_herd(waves)] if waves else []
         if modes:
-            findings += keys.find_keys(modes, rows)
+            ages = self._runner.run("keys/resend_ages").records()[0]
+            findings += keys.find_keys(modes, rows, summary.effects if summary else 0, ages)
+            findings += keys.find_conflicts(self._runner)
         findings += [find_settlement(reconciled)] if reconciled else []
         scan = Scan(
             case_name=name,

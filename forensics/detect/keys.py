@@ -11,7 +11,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from forensics.detect.duplicates import EVIDENCE_CAP
+from forensics.amounts import money_words
+from forensics.detect.duplicates import EVIDENCE_CAP, sum_by_currency
 from forensics.model import EvidenceRow, Finding, RepeatRow
 from forensics.runner import Runner
 
@@ -58,20 +59,33 @@ def measure_keys(runner: Runner, rows: Sequence[RepeatRow]) -> Mapping[str, int]
     return {mode: modes[mode] for mode in MODES}
 
 
-def find_keys(keys: Mapping[str, int], rows: Sequence[RepeatRow]) -> tuple[Finding, ...]:
-    """What the keys did, or did not do, for the orders that were paid more than once."""
-    orders = len({r.business_key for r in rows if r.role in ("excess", "refunded")})
-    payments = sum(r.role in ("excess", "refunded") for r in rows)
+def find_keys(
+    keys: Mapping[str, int], rows: Sequence[RepeatRow], effects: int, ages: Mapping[str, int | None]
+) -> tuple[Finding, ...]:
+    """What the keys did, or did not do, for the orders that were paid more than once.
+
+    Args:
+        effects: rows of the ledger that moved money.
+        ages: the row of keys/resend_ages.
+    """
+    gross = [r for r in rows if r.role in ("excess", "refunded")]
+    orders, payments = len({r.business_key for r in gross}), len(gross)
     if not orders or not sum(keys.values()):
         return ()
+    instead = (
+        " With one key per business act, sent by everyone who sends the act again, and a unique constraint behind it, "
+        f"there would be {effects - payments:,} payments instead of {effects:,}, and "
+        f"{money_words(sum_by_currency(gross))} less."
+    )
+    if_keyed = {"payments": effects, "payments_with_one_key_per_act": effects - payments}
     if keys["key_per_attempt"]:
         return (
             _finding(
                 "key-per-attempt",
                 "Keys were sent, and did nothing",
                 f"{keys['key_per_attempt']} orders come from channels that make a new key for every attempt; "
-                f"{orders} orders took effect {payments} times too often all the same.",
-                keys,
+                f"{orders} orders took effect {payments} times too often all the same.{instead}",
+                {**keys, **if_keyed},
                 "make the key from the business act (the order), once, and send the same one on every attempt",
             ),
         )
@@ -80,15 +94,16 @@ def find_keys(keys: Mapping[str, int], rows: Sequence[RepeatRow]) -> tuple[Findi
             _finding(
                 "no-key",
                 "No idempotency key was sent",
-                f"None of {keys['none']} orders bears an idempotency key: the receiver could not tell a second try.",
-                keys,
+                f"None of {keys['none']} orders bears an idempotency key: the receiver could not tell a second try."
+                f"{instead}",
+                {**keys, **if_keyed},
                 "send one idempotency key per business act, and put a unique constraint behind it",
             ),
         )
-    return _leaks(keys)
+    return _leaks(keys, ages)
 
 
-def _leaks(keys: Mapping[str, int]) -> tuple[Finding, ...]:
+def _leaks(keys: Mapping[str, int], ages: Mapping[str, int | None]) -> tuple[Finding, ...]:
     """Effects that came through although a receiver honours keys."""
     found = []
     if keys["expired"]:
@@ -97,7 +112,7 @@ def _leaks(keys: Mapping[str, int]) -> tuple[Finding, ...]:
                 "key-expired",
                 "Keys were sent again after the receiver forgot them",
                 f"{keys['expired']} orders took effect twice under one key, more than an hour apart, although the "
-                "receiver honours keys: it had forgotten them.",
+                f"receiver honours keys: it had forgotten them{_retention(ages)}.",
                 keys,
                 "let the receiver remember keys longer than the longest time after which anybody sends again",
             )
@@ -114,6 +129,50 @@ def _leaks(keys: Mapping[str, int]) -> tuple[Finding, ...]:
             )
         )
     return tuple(found)
+
+
+def _retention(ages: Mapping[str, int | None]) -> str:
+    """What the resends show of the receiver's memory, as the end of a sentence."""
+    hours = {name: (us or 0) / 3.6e9 for name, us in ages.items() if name.endswith("_us")}
+    honoured = (
+        f"was still honoured after {hours['longest_honoured_us']:.1f} h and " if ages["longest_honoured_us"] else ""
+    )
+    if not ages["forgotten"]:
+        return ""
+    return (
+        f"; a key {honoured}was booked again after {hours['shortest_forgotten_us']:.1f} h, so the retention lies "
+        f"between; one of {hours['longest_forgotten_us']:.1f} h or more would have been enough for all of them"
+    )
+
+
+def find_conflicts(runner: Runner) -> tuple[Finding, ...]:
+    """Keys that stand with two amounts, or got two different answers."""
+    found = []
+    records = runner.run("keys/conflicts").records()
+    for conflict, title, statement, step in _CONFLICTS:
+        own = [r for r in records if r["conflict"] == conflict]
+        if own:
+            n = own[0]["conflicts"]
+            finding = _finding(f"key-{conflict.replace('_', '-')}", title, f"{n} {statement}", {conflict: n}, step)
+            evidence = tuple(EvidenceRow(r["evidence"], r["source_id"], r["line_no"], conflict) for r in own)
+            found.append(replace(finding, query="keys/conflicts", evidence=evidence[:EVIDENCE_CAP], evidence_total=n))
+    return tuple(found)
+
+
+_CONFLICTS = (
+    (
+        "other_amount",
+        "A key was used again with another amount",
+        "keys stand in the ledger with two amounts of one order: the receiver did not compare the requests.",
+        "store a digest of the request beside its key, and refuse the key with other content (409 or 422)",
+    ),
+    (
+        "other_answer",
+        "A key got two different answers",
+        "keys were answered differently the second time: a replay must give the first answer again.",
+        "store the answer with the key in the transaction that books, and replay it as it stands",
+    ),
+)
 
 
 def find_swallowed(runner: Runner) -> tuple[Finding, ...] | str:

@@ -47,7 +47,7 @@ def test_jitter_is_read_from_the_strongest_policy(given: Any, policies: Any, out
 
 
 def chain(inner_tries: int, calls: int = 30) -> list[Line]:
-    """Calls that fail throughout at two hops: two tries at the edge, so many behind each; and twice as many whole ones."""
+    """Calls that fail throughout, with two tries at the edge and so many behind each; twice as many that do not."""
     lines: list[Line] = []
     for n in range(3 * calls):
         failed, begin, call_id = n < calls, n * 50.0, {"trace_id": f"t{n}"}

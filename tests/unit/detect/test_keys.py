@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any
 
 import pytest
 
 from forensics.detect.causes import Setting, explain
-from forensics.detect.keys import MODES, find_keys, find_swallowed, measure_keys
+from forensics.detect.keys import MODES, find_conflicts, find_keys, find_swallowed, measure_keys
 from forensics.detect.ledger import judge_rows
+
+NO_AGES: Mapping[str, int | None] = {
+    "honoured": 0,
+    "longest_honoured_us": None,
+    "forgotten": 0,
+    "shortest_forgotten_us": None,
+    "longest_forgotten_us": None,
+}
+HOUR_US = 3_600_000_000
 
 
 def modes(given: Any, payments: Any) -> tuple[Mapping[str, int], Any]:
@@ -31,19 +41,28 @@ def only(mode: str, orders: int) -> dict[str, int]:
 def test_orders_without_a_key(given: Any) -> None:
     found, rows = modes(given, [*order(1, None, None), *order(2, None)])
     assert found == only("none", 2)
-    assert [f.title for f in find_keys(found, rows)] == ["No idempotency key was sent"]
+    assert [f.title for f in find_keys(found, rows, len(rows), NO_AGES)] == ["No idempotency key was sent"]
 
 
 def test_one_key_for_every_attempt_of_an_order_is_right(given: Any) -> None:
     found, rows = modes(given, [*order(1, "a", "a"), *order(2, "b")])
     assert found == only("one_key", 2)
-    assert find_keys(found, rows) == ()
+    assert find_keys(found, rows, len(rows), NO_AGES) == ()
 
 
 def test_a_new_key_for_every_attempt_does_nothing_also_where_one_attempt_was_enough(given: Any) -> None:
     found, rows = modes(given, [*order(1, "a", "b", "c"), *order(2, "d")])
     assert found == only("key_per_attempt", 2)
-    assert [f.title for f in find_keys(found, rows)] == ["Keys were sent, and did nothing"]
+    assert [f.title for f in find_keys(found, rows, len(rows), NO_AGES)] == ["Keys were sent, and did nothing"]
+
+
+def test_what_one_key_per_act_would_have_left_is_said(given: Any) -> None:
+    # Four orders, seven payments of 10,000: three orders were paid twice, one once.
+    payments = [*order(1, "a", "b"), *order(2, "c", "d"), *order(3, "e", "f"), *order(4, "g")]
+    found, rows = modes(given, payments)
+    (finding,) = find_keys(found, rows, 7, NO_AGES)
+    assert finding.statement.endswith("there would be 4 payments instead of 7, and 30,000 KRW less.")
+    assert (finding.numbers["payments"], finding.numbers["payments_with_one_key_per_act"]) == (7, 4)
 
 
 def test_one_key_for_many_orders_is_reused(given: Any) -> None:
@@ -74,7 +93,28 @@ def test_a_second_click_with_a_new_key_is_no_habit_of_retries(given: Any) -> Non
 def test_rows_without_an_order_have_no_mode(given: Any, payments: list[dict[str, Any]]) -> None:
     found, rows = modes(given, payments)
     assert not any(found.values())
-    assert find_keys(found, rows) == ()
+    assert find_keys(found, rows, len(rows), NO_AGES) == ()
+
+
+def test_how_long_the_receiver_remembers_is_read_from_resends(given: Any) -> None:
+    ages = {"honoured": 1, "longest_honoured_us": 23 * HOUR_US, "forgotten": 2}
+    ages |= {"shortest_forgotten_us": 71 * HOUR_US, "longest_forgotten_us": 73 * HOUR_US}
+    _, rows = modes(given, order(1, "a", "a"))
+    (finding,) = find_keys({**only("one_key", 3), "expired": 2}, rows, 9, ages)
+    assert finding.statement.endswith(
+        "it had forgotten them; a key was still honoured after 23.0 h and was booked again after 71.0 h, so the "
+        "retention lies between; one of 73.0 h or more would have been enough for all of them."
+    )
+
+
+def test_a_key_with_two_amounts_and_one_with_two_answers_are_told(given: Any) -> None:
+    rows = [{"at": 0.0, "idempotency_key": "a"}, {"at": 4.0, "idempotency_key": "a", "amount": Decimal(7)}]
+    listed = [{"at": t, "key": "b", "response": answer} for t, answer in ((0.0, "201"), (4.0, "409"))]
+    found = find_conflicts(given(payments=rows, idempotency_log=listed))
+    assert [(f.id, [(e.table, e.line_no) for e in f.evidence]) for f in found] == [
+        ("key-other-amount", [("payments", 2)]),
+        ("key-other-answer", [("idempotency_log", 2)]),
+    ]
 
 
 # What a log or the receiver's own list of keys adds -------------------------------------------------------------
@@ -105,7 +145,7 @@ def test_two_effects_of_one_key_leak_through_a_receiver_that_honours_keys(
     rows = explain(runner, judge_rows(runner), Setting(1000, 1000, None, None)).rows
     found = measure_keys(runner, rows)
     assert found == {**dict.fromkeys(MODES, 0), "one_key": 1, mode: 1}
-    assert [f.id for f in find_keys(found, rows)] == [finding]
+    assert [f.id for f in find_keys(found, rows, len(rows), NO_AGES)] == [finding]
 
 
 def test_two_effects_of_one_key_leak_nowhere_when_nobody_honours_keys(given: Any) -> None:
