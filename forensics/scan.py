@@ -7,7 +7,18 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TypeVar
 
-from forensics.detect import business_key, conduct, dead_letters, duplicates, herd, keys, layers, policies, traffic
+from forensics.detect import (
+    business_key,
+    conduct,
+    dead_letters,
+    deliveries,
+    duplicates,
+    herd,
+    keys,
+    layers,
+    policies,
+    traffic,
+)
 from forensics.detect.attempts import measure_attempts
 from forensics.detect.causes import Explained, Setting, explain
 from forensics.detect.design import judge_design
@@ -113,16 +124,19 @@ class Scanner:
         return self._with_conduct(scan)
 
     def _with_conduct(self, scan: Scan) -> Scan:
-        """The scan with retry conduct and dead letters."""
+        """The scan with retry conduct, dead letters and deliveries."""
         audited = self._ask("policy_violations", "requests", lambda: self._conduct(scan))
         audit, violations = audited or (None, ())
         swallowed = self._ask("swallowed_orders", "payments", lambda: keys.find_swallowed(self._runner)) or ()
         letters = self._ask("dead_letters", "dead_letters", lambda: dead_letters.measure_letters(self._runner))
+        delivered = self._ask("deliveries", "deliveries", lambda: deliveries.measure_deliveries(self._runner))
         found = find_letters(letters) if letters else ()
+        found += deliveries.find_deliveries(delivered) if delivered else ()
         return replace(
             scan,
             conduct=audit,
             dead_letters=letters,
+            deliveries=delivered,
             findings=(*scan.findings, *swallowed, *violations, *found),
             examined=tuple(self._examined),
         )
@@ -207,5 +221,6 @@ def _missing(table: str) -> str:
         "payments": "no payment table was given",
         "requests": "no access log was given",
         "dead_letters": "no dead letters were given",
+        "deliveries": "no broker deliveries were given",
         "settlements": "no settlement was given",
     }[table]

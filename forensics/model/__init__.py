@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from forensics.model.business_key import BusinessKey, KeyCandidate
 from forensics.model.conduct import Conduct, ConductRule, DeadLetter, DeadLetters
+from forensics.model.deliveries import ActsDelivered, Deliveries
 from forensics.model.evidence import EvidenceRow, Examined, Refused, Source
 from forensics.model.findings import SEVERITIES, Finding, Scan
 from forensics.model.payments import Amounts, CauseTotal, PaymentsSummary, RepeatRow, Settlement
@@ -25,6 +26,7 @@ from forensics.model.traffic import Herd, HerdBin, HerdWave, LayerHop, Layers, T
 
 __all__ = [
     "SEVERITIES",
+    "ActsDelivered",
     "Amounts",
     "BusinessKey",
     "CatalogueEntry",
@@ -34,6 +36,7 @@ __all__ = [
     "ConductRule",
     "DeadLetter",
     "DeadLetters",
+    "Deliveries",
     "EvidenceRow",
     "Examined",
     "Finding",

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from forensics.model.business_key import BusinessKey
 from forensics.model.conduct import Conduct, DeadLetters
+from forensics.model.deliveries import Deliveries
 from forensics.model.evidence import EvidenceRow, Examined, Refused, Source
 from forensics.model.payments import Amounts, CauseTotal, PaymentsSummary, RepeatRow, Settlement
 from forensics.model.policies import CohortPolicy, GapPicture
@@ -72,6 +73,8 @@ class Scan:
     conduct: Conduct | None = None
     """None when not examined."""
     dead_letters: DeadLetters | None = None
+    """None when not examined."""
+    deliveries: Deliveries | None = None
     """None when not examined."""
     settlement: Settlement | None = None
     """None when not examined."""

@@ -1,10 +1,10 @@
-"""Retry conduct and dead letters, as findings.json holds them and as the terminal says them."""
+"""Retry conduct, dead letters and deliveries, as findings.json holds them and as the terminal says them."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from forensics.model import Conduct, DeadLetters, Scan
+from forensics.model import Conduct, ConductRule, DeadLetters, Deliveries, Scan
 from forensics.render import words
 
 _VERDICTS = {"safe": "safe_to_replay", "unsafe": "unsafe_to_replay", "fix_first": "fix_first", "unknown": "unknown"}
@@ -78,10 +78,41 @@ def plain_letters(found: DeadLetters | None) -> dict[str, Any] | None:
     }
 
 
+def plain_deliveries(found: Deliveries | None) -> dict[str, Any] | None:
+    """`deliveries` of findings.json; None when not examined."""
+    if found is None:
+        return None
+    return {
+        "deliveries": found.deliveries,
+        "messages": found.messages,
+        "delivered_again": found.again,
+        "flagged": found.flagged,
+        "most_times": found.most_times,
+        "return_s": found.return_s,
+        "visibility_timeout_s": found.visibility_timeout_s,
+        "longest_handling_s": found.longest_handling_s,
+        "over_timeout": found.over_timeout,
+        "acts_paid_again": found.acts_paid_again if found.acts else None,
+        "effects_too_many": found.effects_too_many if found.acts else None,
+        "acts": [{"messages": a.messages, "again": a.again, "effects": a.effects, "acts": a.acts} for a in found.acts],
+    }
+
+
+_NO_REQUESTS = frozenset(("no_jitter", "retries_in_layers", "idempotent_methods_repeated"))
+"""Rules whose count is not one of requests."""
+
+
 def render_conduct(found: Conduct) -> str:
     """One line for the terminal; empty when every examined rule is kept."""
-    broken = [f"{r.name.replace('_', ' ')}: {r.broken:,}" for r in found.rules if r.status == "violated"]
-    return f"{', '.join(broken)} of {found.requests:,} requests" if broken else ""
+    broken = [r for r in found.rules if r.status == "violated"]
+    counted = [f"{_plain(r)}: {r.broken:,}" for r in broken if r.name not in _NO_REQUESTS]
+    named = [_plain(r) for r in broken if r.name in _NO_REQUESTS]
+    requests = f"{', '.join(counted)} of {found.requests:,} requests" if counted else ""
+    return "; ".join(part for part in (requests, ", ".join(named)) if part)
+
+
+def _plain(rule: ConductRule) -> str:
+    return rule.name.replace("_", " ")
 
 
 def render_letters(found: DeadLetters) -> str:

@@ -17,7 +17,7 @@ from typing import Any
 from forensics.amounts import plain, plain_by_currency
 from forensics.model import BusinessKey, CohortPolicy, Finding, RepeatRow, Scan, Source
 from forensics.render.balance import plain_settlement
-from forensics.render.conduct import plain_conduct, plain_keys, plain_letters, plain_violations
+from forensics.render.conduct import plain_conduct, plain_deliveries, plain_keys, plain_letters, plain_violations
 from forensics.render.hops import plain_herd, plain_layers
 
 SCHEMA = "forensics/1"
@@ -64,6 +64,7 @@ def render_findings(scan: Scan, version: str) -> str:
         "conduct": plain_conduct(scan.conduct),
         "keys": plain_keys(scan),
         "dead_letters": plain_letters(scan.dead_letters),
+        "deliveries": plain_deliveries(scan.deliveries),
         "settlement": plain_settlement(scan.settlement),
         "findings": [_finding(f) for f in scan.findings],
     }

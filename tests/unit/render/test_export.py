@@ -40,7 +40,7 @@ TOP = {
     "herd",
     "policy_violations",
     "keys",
-    "dead_letters",
+    "dead_letters", "deliveries",
     "settlement",
     "findings",
 }
