@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from forensics.model.business_key import BusinessKey, KeyCandidate
 from forensics.model.conduct import Conduct, ConductRule, DeadLetter, DeadLetters
-from forensics.model.evidence import EvidenceRow, Examined, Refused, Source
+from forensics.model.decisions import Decision, DecisionOutcome
+from forensics.model.evidence import EvidenceRow, Examined, Refused, SettingsUsed, Source
 from forensics.model.findings import SEVERITIES, Finding, Scan
 from forensics.model.payments import Amounts, CauseTotal, PaymentsSummary, RepeatRow, Settlement
 from forensics.model.policies import (
@@ -34,6 +35,8 @@ __all__ = [
     "ConductRule",
     "DeadLetter",
     "DeadLetters",
+    "Decision",
+    "DecisionOutcome",
     "EvidenceRow",
     "Examined",
     "Finding",
@@ -53,6 +56,7 @@ __all__ = [
     "Refused",
     "RepeatRow",
     "Scan",
+    "SettingsUsed",
     "Settlement",
     "Source",
     "Traffic",

@@ -26,6 +26,8 @@ from forensics.render.finance import REFUND_COLUMNS, REVIEW_COLUMNS, render_refu
 
 TOP = {
     "business_key",
+    "decisions",
+    "settings",
     "schema",
     "tool",
     "sources",
