@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import date, datetime
 from typing import TypeVar
 
 from forensics.detect import (
     business_key,
     conduct,
     dead_letters,
+    decisions,
     deliveries,
     duplicates,
     herd,
@@ -30,7 +31,10 @@ from forensics.detect.violations import find_violations
 from forensics.errors import ForensicsError, UsageError
 from forensics.model import (
     BusinessKey,
+    CatalogueEntry,
     Conduct,
+    Decision,
+    DecisionOutcome,
     Examined,
     Finding,
     Herd,
@@ -38,6 +42,7 @@ from forensics.model import (
     Refused,
     RepeatRow,
     Scan,
+    SettingsUsed,
     Source,
 )
 from forensics.runner import Runner
@@ -56,6 +61,13 @@ class ScanOptions:
     refund_confidence: float = duplicates.REFUND_PROBABILITY
     key: tuple[str, ...] = ()
     """Columns of the ledger that name a business act; empty: measured and chosen."""
+    policies: tuple[CatalogueEntry, ...] = ()
+    """The users' own retry policies."""
+    decisions: tuple[Decision, ...] = ()
+    today: date | None = None
+    """What the end of a decision is held against; None: none counts as expired."""
+    settings: SettingsUsed | None = None
+    """The settings file that some of this came from, to be told."""
     zone: str | None = None
     """Zone in which the days of a key are cut; None: where the ledger's times were read, else UTC."""
 
@@ -69,6 +81,7 @@ class Scanner:
         self._options = options
         self._examined: list[Examined] = []
         self._key: BusinessKey | None = None
+        self._decided: tuple[DecisionOutcome, ...] = ()
 
     def scan(self, name: str, refused: tuple[Refused, ...]) -> Scan:
         """All questions, those without evidence named as such.
@@ -91,6 +104,7 @@ class Scanner:
         findings: list[Finding] = []
         if summary and explained and self._key:
             findings += duplicates.find_duplicates(summary, rows, self._key)
+            findings += decisions.find_decisions(self._decided, rows)
             findings += policies.find_policies(explained.policies, explained.match)
         findings += [traffic.find_traffic(flow)] if flow else []
         findings += [layers.find_layers(layered)] if layered else []
@@ -117,6 +131,8 @@ class Scanner:
             findings=tuple(findings),
             refund_confidence=self._options.refund_confidence,
             business_key=self._key,
+            decisions=self._decided,
+            settings=self._options.settings,
             layers=layered,
             herd=waves,
             settlement=reconciled.settlement if reconciled else None,
@@ -175,8 +191,13 @@ class Scanner:
             self._resolution("requests"),
             self._options.timeout_s,
             measure_attempts(self._runner),
+            self._options.policies,
         )
-        explained = explain(self._runner, judged, setting)
+        found = explain(self._runner, judged, setting)
+        rows, self._decided = decisions.apply_decisions(
+            decisions.with_states(found.rows), self._options.decisions, self._options.today
+        )
+        explained = replace(found, rows=rows)
         return explained, duplicates.summarise(self._runner, explained.rows, self._options.refund_confidence)
 
     def _resolution(self, kind: str) -> int:

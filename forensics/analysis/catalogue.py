@@ -11,23 +11,26 @@ from typing import Any
 from forensics.analysis.backoff import SHAPES, waits
 from forensics.model import CatalogueEntry, Policy
 
-__all__ = ["CatalogueEntry", "entries_like", "entries_that_fit", "load_catalogue"]
+__all__ = ["CatalogueEntry", "entries_like", "entries_that_fit", "entry_of", "load_catalogue"]
 
 _COMPARED = 6  # waits that are compared; later ones are seldom seen
+OWN = "own"
+"""Kind of the policies that the users named themselves."""
 
 
 @cache
 def load_catalogue() -> tuple[CatalogueEntry, ...]:
     """All entries, in the order of the file."""
     text = files("forensics.analysis").joinpath("data", "policies.toml").read_text(encoding="utf-8")
-    return tuple(_entry(raw) for raw in tomllib.loads(text)["policy"])
+    return tuple(entry_of(raw) for raw in tomllib.loads(text)["policy"])
 
 
 def entries_that_fit(policy: Policy, catalogue: Sequence[CatalogueEntry] | None = None) -> tuple[str, ...]:
     """Ids of the entries with the policy's waits and jitter and, where both have one, its timeout.
 
     Waits within 15 % or 50 ms as far as both go; timeouts within 15 % or half a second; no more attempts seen than the
-    entry makes.
+    entry makes. The users' own policies are known to run, so they are held against timeout + wait (within 5 % or 50 ms)
+    where both have a timeout: how a fit splits that sum is often arbitrary.
     """
     entries = load_catalogue() if catalogue is None else catalogue
     return tuple(entry.id for entry in entries if _fits(policy, entry))
@@ -45,15 +48,23 @@ def _fits(policy: Policy, entry: CatalogueEntry) -> bool:
     if not known or _kind(policy) != _kind(entry.policy):
         return False
     ours = policy.schedule_s[: len(known)] or waits(policy, len(known))
-    if not all(_near(a, b, 0.15, 0.05) for a, b in zip(ours, known, strict=False)):
+    own = entry.policy.timeout_s
+    by_sum = entry.kind == OWN and bool(own) and policy.timeout_s is not None
+    if by_sum:
+        ours, known = _after_timeout(policy.timeout_s, ours), _after_timeout(own, known)
+    if not all(_near(a, b, 0.05 if by_sum else 0.15, 0.05) for a, b in zip(ours, known, strict=False)):
         return False
     if policy.jitter == "additive" and not _near(policy.jitter_amount or 0, entry.policy.jitter_amount or 0, 0.3, 0.05):
         return False
     limit, seen = entry.policy.max_attempts, policy.max_attempts
     if limit and seen and seen > limit:
         return False
-    own = entry.policy.timeout_s
-    return not own or policy.timeout_s is None or _near(policy.timeout_s, own, 0.15, 0.5)
+    return by_sum or not own or policy.timeout_s is None or _near(policy.timeout_s, own, 0.15, 0.5)
+
+
+def _after_timeout(timeout_s: float | None, plan: Iterable[float]) -> tuple[float, ...]:
+    """The gaps that lost replies leave."""
+    return tuple((timeout_s or 0.0) + wait for wait in plan)
 
 
 def _kind(policy: Policy) -> str:
@@ -65,7 +76,8 @@ def _near(a: float, b: float, relative: float, absolute: float) -> bool:
     return abs(a - b) <= max(absolute, relative * b)
 
 
-def _entry(raw: Mapping[str, Any]) -> CatalogueEntry:
+def entry_of(raw: Mapping[str, Any]) -> CatalogueEntry:
+    """One table of data/policies.toml, or one written like it, as an entry. KeyError where it lacks a needed key."""
     return CatalogueEntry(
         id=raw["id"],
         product=raw["product"],

@@ -18,7 +18,17 @@ import click
 from forensics import __version__, store
 from forensics.case import Case, write_reports
 from forensics.cli import answer, printable, say, say_error
-from forensics.cli.options import EVIDENCE, KEY, PATH, evidence_options, options_from, scan_options, scan_options_from
+from forensics.cli.options import (
+    CONFIG,
+    EVIDENCE,
+    KEY,
+    PATH,
+    evidence_options,
+    options_from,
+    scan_options,
+    scan_options_from,
+    settings_from,
+)
 from forensics.errors import ExitCode, UsageError
 from forensics.render import terminal
 from forensics.render.html import ReportMeta
@@ -41,7 +51,8 @@ from forensics.sources.urls import Url, without_passwords
 def investigate(files: tuple[Path | Url, ...], out: Path | None, **given: Any) -> None:
     """Load, scan and report in one go."""
     folder = out or Path("reports") / name_report(files[0])
-    code = run_investigation(files, folder, options_from(given), scan_options_from(given))
+    settings = settings_from(given["config"])
+    code = run_investigation(files, folder, options_from(given, settings), scan_options_from(given, settings))
     sys.exit(code)
 
 
@@ -117,10 +128,11 @@ def examples_root() -> Path:
 @click.argument("files", nargs=-1, required=True, type=EVIDENCE)
 @evidence_options
 @KEY
+@CONFIG
 @click.option("--dry-run", is_flag=True, help="Show what would be read, and how; change nothing.")
 def load(case: Path, files: tuple[Path | Url, ...], dry_run: bool, **given: Any) -> None:
     """Load evidence into a case."""
-    options = options_from(given)
+    options = options_from(given, settings_from(given["config"]))
     loaded = rehearse(case, files, options) if dry_run else load_and_show(case, files, options)
     sys.exit(ExitCode.EVIDENCE if loaded.refused else ExitCode.OK)
 

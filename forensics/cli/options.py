@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -10,11 +11,15 @@ from typing import Any
 import click
 
 from forensics import schema
+from forensics.amounts import many
+from forensics.cli import say
 from forensics.detect.business_key import parse_key
 from forensics.detect.duplicates import REFUND_PROBABILITY
 from forensics.errors import UsageError
+from forensics.model import SettingsUsed
 from forensics.scan import ScanOptions
-from forensics.sources.options import Options
+from forensics.settings import Settings, find_decisions, find_settings
+from forensics.sources.options import Options, laid_over
 from forensics.sources.urls import is_url, parse
 
 Command = Callable[..., Any]
@@ -29,16 +34,6 @@ class _EvidenceType(click.Path):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The parts of a URL; a path like any other."""
         return parse(value) if isinstance(value, str) and is_url(value) else super().convert(value, param, ctx)
-
-
-class _KeyType(click.ParamType[tuple[str, ...]]):
-    """Columns of the ledger, joined by commas."""
-
-    name = "COLUMN[,...]"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The columns, in order."""
-        return parse_key(value) if isinstance(value, str) else value
 
 
 EVIDENCE = _EvidenceType(path_type=Path, readable=False)
@@ -90,12 +85,26 @@ evidence_options = _stack(
 
 KEY = click.option(
     "--key",
-    type=_KeyType(),
+    metavar="COLUMN[,...]",
     help="Columns of the ledger that name a business act, e.g. order_id or sender,message_no,day.  [default: chosen]",
+)
+
+CONFIG = click.option(
+    "--config",
+    type=PATH,
+    metavar="FILE",
+    help="Settings.  [default: forensics.toml in the working folder, if there is one]",
 )
 
 scan_options = _stack(
     KEY,
+    click.option(
+        "--decisions",
+        type=PATH,
+        metavar="FILE",
+        help="What people decided.  [default: decisions.csv in the working folder, if there is one]",
+    ),
+    CONFIG,
     click.option(
         "--incident", metavar="START/END", help="Window under suspicion, ISO 8601; UTC unless it says otherwise."
     ),
@@ -106,15 +115,34 @@ scan_options = _stack(
     click.option(
         "--refund-confidence",
         type=click.FloatRange(0, 1),
-        default=REFUND_PROBABILITY,
-        show_default=True,
-        help="How sure a payment must be before refunds.csv lists it.",
+        help=f"How sure a payment must be before refunds.csv lists it.  [default: {REFUND_PROBABILITY}]",
     ),
 )
 
 
-def options_from(given: Mapping[str, Any]) -> Options:
-    """The evidence options of a command line."""
+def settings_from(config: Path | None) -> Settings | None:
+    """The settings of this run, told on stderr; None where there are none.
+
+    Raises:
+        UsageError: the file cannot be read, or holds what it should not.
+    """
+    settings = find_settings(config, Path.cwd())
+    if settings:
+        say(f"settings from {settings.file}: {', '.join(settings.said) or 'nothing'}")
+    return settings
+
+
+def options_from(given: Mapping[str, Any], settings: Settings | None) -> Options:
+    """The evidence options of a command line, laid over those of the settings."""
+    typed = _typed_options(given)
+    if settings is None:
+        return typed
+    by_file = tuple((pattern, laid_over(special, typed)) for pattern, special in settings.evidence.by_file)
+    general = replace(settings.evidence, key=settings.key, by_file=())
+    return replace(laid_over(general, typed), by_file=by_file)
+
+
+def _typed_options(given: Mapping[str, Any]) -> Options:
     return Options(
         kind=given["kind"],
         mapping=pairs("--map", given["mapping"]),
@@ -127,21 +155,38 @@ def options_from(given: Mapping[str, Any]) -> Options:
         status=pairs("--status", given["status"]),
         tables=given["tables"],
         query=given["query"],
-        key=given["key"] or (),
+        key=_key(given),
         since=given["since"],
         where_time=given["where_time"],
     )
 
 
-def scan_options_from(given: Mapping[str, Any]) -> ScanOptions:
-    """The question options of a command line."""
+def _key(given: Mapping[str, Any]) -> tuple[str, ...]:
+    return () if given["key"] is None else parse_key(given["key"])
+
+
+def scan_options_from(given: Mapping[str, Any], settings: Settings | None) -> ScanOptions:
+    """The question options of a command line, before those of the settings."""
+    decisions = find_decisions(given["decisions"], settings, Path.cwd())
+    if decisions:
+        say(f"{many(len(decisions), 'decision')} about groups of payments, from {decisions[-1].where.split(':')[0]}")
+
+    def first(typed: Any, set_: Any, default: Any = None) -> Any:
+        return typed if typed is not None else set_ if set_ is not None else default
+
     return ScanOptions(
         incident=_window("--incident", given["incident"]),
         baseline=_window("--baseline", given["baseline"]),
-        timeout_s=given["timeout_s"],
-        refund_confidence=given["refund_confidence"],
-        key=given["key"] or (),
-        zone=given.get("zone"),
+        timeout_s=first(given["timeout_s"], settings and settings.timeout_s),
+        refund_confidence=first(
+            given["refund_confidence"], settings and settings.refund_confidence, REFUND_PROBABILITY
+        ),
+        key=_key(given) or (settings.key if settings else ()),
+        zone=first(given.get("zone"), settings and settings.evidence.zone),
+        policies=settings.policies if settings else (),
+        decisions=decisions,
+        today=datetime.now().astimezone().date(),
+        settings=SettingsUsed(settings.file, settings.said) if settings else None,
     )
 
 

@@ -12,7 +12,7 @@ import click
 from forensics import __version__, packs
 from forensics.case import Case, write_reports
 from forensics.cli import answer, printable
-from forensics.cli.options import PATH, pairs, scan_options, scan_options_from
+from forensics.cli.options import PATH, pairs, scan_options, scan_options_from, settings_from
 from forensics.errors import ExitCode
 from forensics.model import SEVERITIES
 from forensics.render import tabular, terminal
@@ -25,8 +25,9 @@ from forensics.render.html import ReportMeta
 @scan_options
 def scan(case: Path, fail_on: str | None, **given: Any) -> None:
     """Run every question that has evidence."""
+    options = scan_options_from(given, settings_from(given["config"]))
     with Case.open(case) as opened:
-        found = opened.scan(scan_options_from(given))
+        found = opened.scan(options)
     answer(printable(terminal.render_summary(found, None)))
     worst = max((SEVERITIES.index(f.severity) for f in found.findings), default=-1)
     if found.failed:
@@ -41,8 +42,9 @@ def scan(case: Path, fail_on: str | None, **given: Any) -> None:
 @scan_options
 def report(case: Path, out: Path, **given: Any) -> None:
     """Write the report of a case."""
+    options = scan_options_from(given, settings_from(given["config"]))
     with Case.open(case) as opened:
-        found = opened.scan(scan_options_from(given))
+        found = opened.scan(options)
     meta = ReportMeta(__version__, shlex.join(["forensics", *sys.argv[1:]]), f"Incident report: {case.stem}", case.name)
     answer(printable(terminal.render_summary(found, write_reports(found, out, meta))))
     if found.failed:

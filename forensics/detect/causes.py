@@ -81,13 +81,15 @@ class Setting:
     """The client's timeout where the user knows it."""
     attempts: Attempts | None
     """The attempts that the log shows; None when it shows none."""
+    policies: tuple[CatalogueEntry, ...] = ()
+    """The users' own policies, beside those of the catalogue."""
 
 
 def explain(runner: Runner, judged: Sequence[Judged], setting: Setting) -> Explained:
     """Name the policy and give every repeat its cause."""
     clues = collect_clues(runner, judged, setting.resolution_us)
     groups = comparable_gaps(judged, clues)
-    catalogue = load_catalogue()
+    catalogue = (*setting.policies, *load_catalogue())
     by_rows = (
         match_gaps(groups, resolution_us=setting.resolution_us, timeout_s=setting.timeout_s, catalogue=catalogue)
         if groups

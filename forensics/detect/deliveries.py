@@ -96,9 +96,9 @@ def _short_timeout(found: Deliveries) -> Finding | None:
         "visibility-timeout-short",
         "deliveries/visibility_timeout",
         ("Messages came back while they were worked on", "medium"),
-        f"Messages come back {timeout:.1f} s after they are handed out ({found.returns_alike:.0%} of the returns within "
-        f"a tenth of that): a visibility timeout. {over:,} of the deliveries that came back were still being worked "
-        f"on then{longest}.",
+        f"Messages come back {timeout:.1f} s after they are handed out ({found.returns_alike:.0%} of the returns "
+        f"within a tenth of that): a visibility timeout. {over:,} of the deliveries that came back were still being "
+        f"worked on then{longest}.",
         found,
         "make the visibility timeout longer than the longest work, or extend it while working",
     )

@@ -23,6 +23,7 @@ from forensics.runner import Runner
 REFUND_PROBABILITY = 0.95
 """Default of --refund-confidence: at most one in twenty of the listed payments may be wrong before a person checks."""
 EVIDENCE_CAP = 200
+_NOTHING_LAWFUL = "nothing in the rows that makes it lawful"
 
 
 def sum_by_currency(rows: Iterable[RepeatRow]) -> Amounts:
@@ -127,6 +128,7 @@ def _excess(summary: PaymentsSummary, rows: Sequence[RepeatRow], key: BusinessKe
         if summary.already_refunded_rows
         else ""
     )
+    lawful = many(summary.legitimate_rows, "row")
     if summary.refused_rows:
         back += f"; the provider never settled {money_words(summary.refused_amount)} of it"
     return Finding(
@@ -142,11 +144,9 @@ def _excess(summary: PaymentsSummary, rows: Sequence[RepeatRow], key: BusinessKe
             f"{money_words(summary.refund_amount)}; for a person to judge: {summary.review_rows:,}."
         ),
         why=(
-            f"same {key.named}, amount, currency and (where known) instrument, and nothing in the rows that makes it "
-            "lawful",
+            f"same {key.named}, amount, currency and (where known) instrument, and {_NOTHING_LAWFUL}",
             f"between {first:%Y-%m-%d %H:%M:%S} and {last:%Y-%m-%d %H:%M:%S} UTC",
-            f"{many(summary.legitimate_rows, 'row')} of repeated {key.noun}s read as lawful, by simple rules, and left "
-            "out",
+            f"{lawful} of repeated {key.noun}s read as lawful, by simple rules, and left out",
         ),
         alternatives=tuple((str(c), round(n / len(gross), 4)) for c, n in causes.most_common()),
         numbers={"orders": summary.orders_with_excess, "rows": summary.excess_rows, "review_rows": summary.review_rows},

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from forensics.model.business_key import BusinessKey, KeyCandidate
 from forensics.model.conduct import Conduct, ConductRule, DeadLetter, DeadLetters
+from forensics.model.decisions import Decision, DecisionOutcome
 from forensics.model.deliveries import ActsDelivered, Deliveries
-from forensics.model.evidence import EvidenceRow, Examined, Refused, Source
+from forensics.model.evidence import EvidenceRow, Examined, Refused, SettingsUsed, Source
 from forensics.model.findings import SEVERITIES, Finding, Scan
 from forensics.model.payments import Amounts, CauseTotal, PaymentsSummary, RepeatRow, Settlement
 from forensics.model.policies import (
@@ -36,6 +37,8 @@ __all__ = [
     "ConductRule",
     "DeadLetter",
     "DeadLetters",
+    "Decision",
+    "DecisionOutcome",
     "Deliveries",
     "EvidenceRow",
     "Examined",
@@ -56,6 +59,7 @@ __all__ = [
     "Refused",
     "RepeatRow",
     "Scan",
+    "SettingsUsed",
     "Settlement",
     "Source",
     "Traffic",

@@ -39,6 +39,15 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
+class SettingsUsed:
+    """The settings file of a run."""
+
+    file: str
+    says: tuple[str, ...]
+    """The keys that it holds."""
+
+
+@dataclass(frozen=True, slots=True)
 class Refused:
     """Evidence that could not be used, and why."""
 

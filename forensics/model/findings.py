@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from forensics.model.business_key import BusinessKey
 from forensics.model.conduct import Conduct, DeadLetters
+from forensics.model.decisions import DecisionOutcome
 from forensics.model.deliveries import Deliveries
-from forensics.model.evidence import EvidenceRow, Examined, Refused, Source
+from forensics.model.evidence import EvidenceRow, Examined, Refused, SettingsUsed, Source
 from forensics.model.payments import Amounts, CauseTotal, PaymentsSummary, RepeatRow, Settlement
 from forensics.model.policies import CohortPolicy, GapPicture
 from forensics.model.traffic import Herd, Layers, Traffic, TrafficBin
@@ -66,6 +67,10 @@ class Scan:
     """Least excess_probability of a row in refunds.csv."""
     business_key: BusinessKey | None = None
     """None when there is no payment table."""
+    decisions: tuple[DecisionOutcome, ...] = ()
+    """What became of each decision, in the order given."""
+    settings: SettingsUsed | None = None
+    """None when no settings file was found or given."""
     layers: Layers | None = None
     """None when not examined."""
     herd: Herd | None = None

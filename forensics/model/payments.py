@@ -54,6 +54,8 @@ class RepeatRow:
     line_no: int
     held_back: str | None = None
     """Why an excess row is not for refunds.csv although it is beyond doubt; None when nothing holds it back."""
+    group_state: str = ""
+    """The same as long as the rows and amounts of its group are; what a decision is bound to."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,16 @@ from datetime import UTC, datetime
 from typing import Any
 
 from forensics.amounts import plain, plain_by_currency
-from forensics.model import BusinessKey, CohortPolicy, Finding, RepeatRow, Scan, Source
+from forensics.model import (
+    BusinessKey,
+    CohortPolicy,
+    DecisionOutcome,
+    Finding,
+    RepeatRow,
+    Scan,
+    SettingsUsed,
+    Source,
+)
 from forensics.render.balance import plain_settlement
 from forensics.render.conduct import plain_conduct, plain_deliveries, plain_keys, plain_letters, plain_violations
 from forensics.render.hops import plain_herd, plain_layers
@@ -54,6 +63,8 @@ def render_findings(scan: Scan, version: str) -> str:
         ],
         "examined": [{"question": e.question, "status": e.status, "why": e.why} for e in scan.examined],
         "payments": _payments(scan),
+        "settings": _settings(scan.settings),
+        "decisions": [_decision(o) for o in scan.decisions],
         "business_key": _business_key(scan.business_key),
         "causes": {c.cause: {"rows": c.rows, "amount": plain_by_currency(c.amount)} for c in scan.causes},
         "policies": [_policy(p) for p in scan.policies],
@@ -114,6 +125,28 @@ def _payments(scan: Scan) -> dict[str, Any] | None:
         "refund_amount": plain_by_currency(p.refund_amount),
         "refused_rows": p.refused_rows,
         "refused_amount": plain_by_currency(p.refused_amount),
+    }
+
+
+def _settings(used: SettingsUsed | None) -> dict[str, Any] | None:
+    return {"file": used.file, "says": list(used.says)} if used else None
+
+
+def _decision(outcome: DecisionOutcome) -> dict[str, Any]:
+    decision = outcome.decision
+    return {
+        "group_id": outcome.group_id or decision.group_id,
+        "business_key": outcome.business_key or decision.business_key,
+        "group_state": decision.group_state,
+        "decision": "duplicate" if decision.is_duplicate else "not a duplicate",
+        "by": decision.by,
+        "why": decision.why,
+        "until": decision.until.isoformat() if decision.until else None,
+        "where": decision.where,
+        "status": outcome.status,
+        "status_why": outcome.why,
+        "rows": outcome.rows,
+        "amount": plain_by_currency(outcome.amount),
     }
 
 
@@ -250,6 +283,7 @@ DUPLICATE_COLUMNS = (
     "source",
     "line_no",
     "why",
+    "group_state",
 )
 
 
@@ -277,4 +311,5 @@ def _duplicate(row: RepeatRow, names: Mapping[int, str]) -> dict[str, object]:
         "source": names.get(row.source_id, row.source_id),
         "line_no": row.line_no,
         "why": row.why,
+        "group_state": row.group_state,
     }

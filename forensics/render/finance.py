@@ -24,6 +24,9 @@ REFUND_COLUMNS = (
     "checked_by",
     "checked_at",
     "decision",
+    "business_key",
+    "group_id",
+    "group_state",
 )
 
 
@@ -58,6 +61,9 @@ REVIEW_COLUMNS = (
     "checked_by",
     "checked_at",
     "decision",
+    "business_key",
+    "group_id",
+    "group_state",
 )
 
 
@@ -96,4 +102,7 @@ def _payment(row: RepeatRow, names: Mapping[int, str]) -> dict[str, object]:
         "checked_by": "",
         "checked_at": "",
         "decision": "",
+        "business_key": row.business_key,
+        "group_id": row.group_id,
+        "group_state": row.group_state,
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
@@ -23,6 +24,7 @@ def render_summary(scan: Scan, report: Path | None) -> str:
         ("happened", _happened(scan)),
         *_key(scan),
         ("money", _money(scan)),
+        *_decided(scan),
         ("why", _why(scan)),
         ("causes", _causes(scan)),
         ("traffic", _traffic(scan)),
@@ -36,6 +38,8 @@ def render_summary(scan: Scan, report: Path | None) -> str:
     failed = [f"{e.question}: {e.why}" for e in scan.examined if e.status == "failed"]
     if failed:
         lines.append(("FAILED", "; ".join(failed)))
+    if scan.settings:
+        lines.append(("settings", f"{scan.settings.file}: {', '.join(scan.settings.says)}"))
     if report:
         lines.append(("report", str(report)))
     return "\n".join(f"{label:<10} {text}" for label, text in lines)
@@ -105,6 +109,19 @@ def _money(scan: Scan) -> str:
         text += f"; never settled by the provider: {money_words(p.refused_amount)}"
     text += f"; beyond doubt: {money_words(p.refund_amount)} (refunds.csv)"
     return text + (f"; {_plural(p.review_rows, 'payment')} for a person to judge" if p.review_rows else "")
+
+
+def _decided(scan: Scan) -> list[tuple[str, str]]:
+    """What people's decisions changed, and those that were not applied; nothing where there are none."""
+    if not scan.decisions:
+        return []
+    applied = [o for o in scan.decisions if o.status == "applied"]
+    out = sum(o.rows for o in applied if not o.decision.is_duplicate)
+    sure = sum(o.rows for o in applied if o.decision.is_duplicate)
+    text = f"{len(applied)} of {_plural(len(scan.decisions), 'decision')} applied"
+    text += f": {_plural(out, 'payment')} taken out of the excess, {sure:,} called duplicates" if applied else ""
+    left = Counter(o.status for o in scan.decisions if o.status != "applied")
+    return [("decided", text + "".join(f"; {n} {status}" for status, n in sorted(left.items())))]
 
 
 def _why(scan: Scan) -> str:

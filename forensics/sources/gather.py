@@ -13,8 +13,8 @@ from forensics.model import Refused
 from forensics.sources.stdin import STDIN
 from forensics.sources.urls import Url, is_url
 
-_NO_EVIDENCE = ("readme*", "license*", "*.md", "truth.*", "*.duckdb", "*.duckdb.wal")
-"""Files of a folder that are passed over: words about the evidence, and cases."""
+_NO_EVIDENCE = ("readme*", "license*", "*.md", "truth.*", "*.duckdb", "*.duckdb.wal", "forensics.toml", "decisions.csv")
+"""Files of a folder that are passed over: words about the evidence, cases, settings and decisions."""
 _PACKED = re.compile(r"\.(gz|bz2|xz|zst|zip)$", re.IGNORECASE)
 _ROTATED = re.compile(r"(?P<base>.*?)[.-](?:(?P<number>\d{1,4})|(?P<day>\d{4}-?\d{2}-?\d{2}(?:[-T.]?\d+)?))")
 

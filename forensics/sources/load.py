@@ -88,7 +88,7 @@ def load_files(
             try:
                 brought = databases.bring(connection, place, workdir, options, progress)
                 evidence = documents.unfold(statements.unfold(brought, workdir), workdir)
-                plans.append(_plan(evidence, options, described))
+                plans.append(_plan(evidence, options.for_file(evidence.name), described))
             except UsageError:
                 raise
             except ForensicsError as exc:
@@ -102,7 +102,7 @@ def load_files(
                 continue
             progress(f"reading {plan.evidence.name}")
             try:
-                loaded.append(_load(connection, plan, options, workdir))
+                loaded.append(_load(connection, plan, options.for_file(plan.evidence.name), workdir))
             except UsageError:
                 raise
             except ForensicsError as exc:
@@ -280,7 +280,7 @@ def _load_table(
 
 
 def _names_acts(mapping: Container[str], key: Sequence[str]) -> bool:
-    """Whether a ledger's columns can name a business act: an order, a sender's message, or all that the user's key takes."""
+    """Whether a ledger's columns can name an act: an order, a sender's message, or all that the user's key takes."""
     if "order_id" in mapping or ("sender" in mapping and "message_no" in mapping):
         return True
     return bool(key) and all(column in mapping for column in key if column != "day")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from forensics.errors import UsageError
@@ -39,6 +40,8 @@ class Options:
     """The ledger's word -> canonical status (`--status`)."""
     key: tuple[str, ...] = ()
     """Columns that name a business act (`--key`): a ledger that has them needs no order number."""
+    by_file: tuple[tuple[str, Options], ...] = ()
+    """Patterns of file names, and what holds for the files that match; the first that matches counts."""
     tables: tuple[str, ...] = ()
     """Tables of the databases given (`--table`)."""
     query: str | None = None
@@ -47,6 +50,19 @@ class Options:
     """Only rows of databases from this moment on, ISO 8601 (`--since`)."""
     where_time: str | None = None
     """The column that `since` is held against, when not the recognised one (`--where-time`)."""
+
+    def for_file(self, name: str) -> Options:
+        """The options for a file of that base name: what its pattern says, else the general ones."""
+        special = next((o for pattern, o in self.by_file if fnmatchcase(name, pattern)), None)
+        return self if special is None else laid_over(self, special)
+
+
+def laid_over(general: Options, special: Options) -> Options:
+    """The special options where they say something, else the general ones; --map and --status word by word."""
+    said = {f.name: getattr(special, f.name) for f in fields(Options) if getattr(special, f.name)}
+    for name in ("mapping", "status"):
+        said[name] = {**getattr(general, name), **getattr(special, name)}
+    return replace(general, **said)
 
 
 def check(options: Options) -> None:

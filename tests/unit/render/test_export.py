@@ -26,6 +26,8 @@ from forensics.render.finance import REFUND_COLUMNS, REVIEW_COLUMNS, render_refu
 
 TOP = {
     "business_key",
+    "decisions",
+    "settings",
     "schema",
     "tool",
     "sources",
@@ -40,7 +42,8 @@ TOP = {
     "herd",
     "policy_violations",
     "keys",
-    "dead_letters", "deliveries",
+    "dead_letters",
+    "deliveries",
     "settlement",
     "findings",
 }
