@@ -5,6 +5,8 @@ Every expression takes any text whatever and gives NULL where it means nothing; 
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from forensics.sources.logs.catalogue import LogFormat
 from forensics.sources.logs.fields import Field
 
@@ -91,15 +93,20 @@ def time_us(log_format: LogFormat, zone: str, parameters: Parameters) -> str:
         parameters: takes the zone and the stamp's own format.
     """
     found = log_format.field("time")
-    if found is None:
-        date, clock = log_format.field("date"), log_format.field("clock")
-        if date is None or clock is None:
-            return "CAST(NULL AS BIGINT)"
+    date, clock = log_format.field("date"), log_format.field("clock")
+    if found is None and date is not None and clock is not None:
         text = f"(f{date[0]} || ' ' || f{clock[0]})"
         guard = r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:[.]\d+)?$"
         return f"CASE WHEN regexp_matches({text}, '{guard}') THEN epoch_us(TRY_CAST({text} AS TIMESTAMP)) END"
-    index, field = found
-    x = f"f{index}"
+    if found is not None:
+        return _stamp_us(f"f{found[0]}", found[1], log_format, zone, parameters)
+    if log_format.stamp is None:
+        return "CAST(NULL AS BIGINT)"
+    return _stamp_us("stamp", log_format.stamp, log_format, zone, parameters)
+
+
+def _stamp_us(x: str, field: Field, log_format: LogFormat, zone: str, parameters: Parameters) -> str:
+    """A whole stamp, by its unit."""
     if field.unit == "clf":
         return f"epoch_us(try_strptime(trim({x}, '[]'), '%d/%b/%Y:%H:%M:%S %z'))"
     if field.unit == "clf_local":
@@ -112,7 +119,22 @@ def time_us(log_format: LogFormat, zone: str, parameters: Parameters) -> str:
         stamp = f"try_strptime({x}, {shape})"
         offset = "%z" in field.unit.casefold()
         return f"epoch_us({stamp})" if offset else f"epoch_us(timezone({parameters.bind(zone)}, {stamp}))"
+    if field.unit == "no_year":
+        return _without_year_us(x, log_format.latest, zone, parameters)
     return _iso_us(x, zone, parameters)
+
+
+def _without_year_us(x: str, latest: datetime | None, zone: str, parameters: Parameters) -> str:
+    """`Nov 30 13:37:16`, of the last year in which it is not after `latest`; NULL when that is not known."""
+    if latest is None:
+        return "CAST(NULL AS BIGINT)"
+    shape = "['%Y %b %d %H:%M:%S.%f', '%Y %b %d %H:%M:%S']"
+    plain = f"regexp_replace({x}, ' +', ' ')"
+    # Back to the last leap year, for the 29th of February.
+    years = [f"try_strptime('{latest.year - back} ' || {plain}, {shape})" for back in range(9)]
+    limit = f"CAST({parameters.bind(latest)} AS TIMESTAMP)"
+    last = f"list_max(list_filter([{', '.join(years)}], lambda t: t <= {limit}))"
+    return f"epoch_us(timezone({parameters.bind(zone)}, {last}))"
 
 
 def _iso_us(x: str, zone: str, parameters: Parameters) -> str:
