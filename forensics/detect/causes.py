@@ -25,6 +25,8 @@ _LONGEST_GAP_US = 12 * 3600 * 1_000_000
 _POLICY_WEIGHT = 0.92
 _LOG_WEIGHT = 0.5
 _UNTIED = 0.9
+# That two rows of one moment, by one of the readings of a clock that was set, are two payments: as likely as not.
+_ONE_MOMENT = 0.5
 _FEWEST_LOG_GAPS = 10
 _FEWEST_SHARP_GAPS = 30
 # A policy ties a repeat to the effect before it only when as many gaps speak for the policy.
@@ -49,6 +51,13 @@ CLUE_WORDS: Mapping[str, str] = {
     "redelivered": "the broker delivered the same message again before it",
     "not_redelivered": "the broker did not deliver the same message again",
     "published_again": "another message about the same order came before it",
+    "two_readings": (
+        "the clocks were set about then, so that its time, or that of the effect before it, can be read two ways: "
+        "the gap is not known"
+    ),
+    "one_moment": (
+        "by one of the readings both are of one moment, and no id tells them apart: perhaps one payment, written twice"
+    ),
     "half_price": "the amount is half of a usual price",
     "full_price": "",
     "no_sign_of_two_acts": "",
@@ -141,6 +150,7 @@ def comparable_gaps(judged: Sequence[Judged], clues: Mapping[Where, Clues]) -> l
             mine is not None
             and item.gap_us is not None
             and not _speaks_against_retry(mine)
+            and not mine.other_gaps_s
             and item.gap_us <= _LONGEST_GAP_US
         )
         if item.role in ("kept", "legitimate") or (mine is not None and not fits):
@@ -175,7 +185,10 @@ def _verdicts(clues: Mapping[Where, Clues], law: tuple[GapFit, float] | None) ->
     else:
         fit, trust = law
         densities = [float(d) for d in gap_densities(fit, [round(clues[p].gap_s * 1e6) for p in places])]
-        filled = [replace(clues[p], retry_density=d, retry_trust=trust) for p, d in zip(places, densities, strict=True)]
+        filled = [
+            clues[p] if clues[p].other_gaps_s else replace(clues[p], retry_density=d, retry_trust=trust)
+            for p, d in zip(places, densities, strict=True)
+        ]
     return dict(zip(places, causes.judge(filled), strict=True))
 
 
@@ -228,9 +241,13 @@ def _row(item: Judged, verdict: Verdict | None, policy: str | None, policy_ties:
 def _excess_probability(item: Judged, verdict: Verdict | None, policy_ties: bool, lawful: float) -> float:
     """That money moved once too often: capped where nothing but order and amount ties the two effects."""
     sure = 1 - lawful
+    spoken = set(verdict.clues) if verdict is not None else set[str]()
+    if "one_moment" in spoken:
+        return round(min(sure, _ONE_MOMENT), 4)
     same_instrument = bool(item.row.instrument and item.previous and item.row.instrument == item.previous.instrument)
     by_policy = policy_ties and verdict is not None and verdict.cause == "retry" and verdict.confidence >= 0.9
-    tied = item.beyond_doubt or same_instrument or by_policy or (verdict is not None and TIES & set(verdict.clues))
+    same_instrument = same_instrument and "two_readings" not in spoken
+    tied = item.beyond_doubt or same_instrument or by_policy or TIES & spoken
     return round(sure if tied else min(sure, _UNTIED), 4)
 
 

@@ -187,7 +187,7 @@ def _load_log(
         )
     counted = logs.settle_attempts(connection, source_id)
     notes = [*evidence.notes, log.why, *log_format.notes, year, counted]
-    notes += folds.note_log_folds(connection, source_id, log_format.time_is, zone.name) if zone else []
+    notes += folds.settle_log_folds(connection, source_id, log_format.time_is, zone.name) if zone else []
     return Source(
         source_id=source_id,
         path=str(evidence.path),
