@@ -31,6 +31,12 @@ _FEWEST_LOG_GAPS = 10
 _FEWEST_SHARP_GAPS = 30
 # A policy ties a repeat to the effect before it only when as many gaps speak for the policy.
 _FEWEST_TYING_GAPS = 10
+_IN_LOG = "attempts in the access log"
+# A log without durations may stamp the ends of requests: gaps are off by how much longer one took than the other.
+_UNTIMED_BLUR_US = 1_000_000
+_UNTIMED = (
+    "the same waits behind a timeout: the log has no durations, and if it stamps ends no timeout is in its gaps",
+)
 _BINS = 60
 _CURVE_POINTS = 480
 
@@ -105,10 +111,15 @@ def explain(runner: Runner, judged: Sequence[Judged], setting: Setting) -> Expla
     by_log = _match_attempts(setting, catalogue)
     law = _law(by_rows, by_log)
     verdicts = _verdicts(clues, law)
-    cohorts = [("rows of the ledger", by_rows), ("attempts in the access log", by_log)]
-    if not (setting.resolution_us < setting.log_resolution_us and sum(map(len, groups)) >= _FEWEST_SHARP_GAPS):
+    cohorts = [("rows of the ledger", by_rows), (_IN_LOG, by_log)]
+    if not (setting.resolution_us < _log_step_us(setting) and sum(map(len, groups)) >= _FEWEST_SHARP_GAPS):
         cohorts.reverse()
-    policies = tuple(policy for cohort, match in cohorts for policy in _policies(cohort, match))
+    untimed = setting.attempts is not None and not setting.attempts.timed
+    policies = tuple(
+        policy
+        for cohort, match in cohorts
+        for policy in _policies(cohort, match, _UNTIMED if untimed and cohort == _IN_LOG else ())
+    )
     text = policy_words(policies[0].ranked.policy) if policies else None
     strongest = next((m for _, m in cohorts if m is not None and m.verdict == "named"), by_rows)
     ties = strongest is not None and strongest.gaps * strongest.explained_share >= _FEWEST_TYING_GAPS
@@ -125,15 +136,19 @@ def _law(by_rows: MatchResult | None, by_log: MatchResult | None) -> tuple[GapFi
     return None
 
 
+def _log_step_us(setting: Setting) -> int:
+    """How coarsely the log tells starts: its clock, and where it has no durations at least as long as answers take."""
+    untimed = setting.attempts is not None and not setting.attempts.timed
+    return max(setting.log_resolution_us, _UNTIMED_BLUR_US if untimed else 1)
+
+
 def _match_attempts(setting: Setting, catalogue: Sequence[CatalogueEntry]) -> MatchResult | None:
     """The policy that the log's own attempts show; None where the log does not tie attempts."""
     attempts = setting.attempts
     if attempts is None or sum(map(len, attempts.gaps_us)) < _FEWEST_LOG_GAPS:
         return None
     timeout_s = setting.timeout_s if setting.timeout_s is not None else attempts.timeout_s
-    return match_gaps(
-        attempts.gaps_us, resolution_us=setting.log_resolution_us, timeout_s=timeout_s, catalogue=catalogue
-    )
+    return match_gaps(attempts.gaps_us, resolution_us=_log_step_us(setting), timeout_s=timeout_s, catalogue=catalogue)
 
 
 def _where(item: Judged) -> Where:
@@ -256,10 +271,12 @@ def _same_key(item: Judged) -> bool | None:
     return mine == theirs if mine and theirs else None
 
 
-def _policies(cohort: str, match: MatchResult | None) -> tuple[CohortPolicy, ...]:
+def _policies(cohort: str, match: MatchResult | None, besides: tuple[str, ...]) -> tuple[CohortPolicy, ...]:
+    """The policies of a cohort; besides: what the evidence cannot tell any of them from."""
     if match is None or match.verdict != "named":
         return ()
-    return tuple(CohortPolicy(cohort, match.groups, match.explained_share, ranked) for ranked in match.ranked)
+    ranked = (replace(r, cannot_tell_from=(*besides, *r.cannot_tell_from)) for r in match.ranked)
+    return tuple(CohortPolicy(cohort, match.groups, match.explained_share, r) for r in ranked)
 
 
 # The picture ----------------------------------------------------------------------------------------------------

@@ -128,6 +128,8 @@ def _check_record(table: str, record: dict[str, Any], where: str) -> None:
         wanted = _TYPES.get(key, str)
         if not isinstance(value, wanted):
             raise UsageError(f"{where}: {key} is {value!r}, expected {_WORDS[wanted]}", _HINT)
+        if key in ("units", "names") and not all(isinstance(v, str) for v in record[key].values()):
+            raise UsageError(f"{where}: {key} is {value!r}, expected a text for each role", _HINT)
         if key in ("notes", "needs", "sample") and not all(isinstance(v, str) for v in record[key]):
             raise UsageError(f"{where}: {key} is {value!r}, expected a list of texts", _HINT)
     if record.get("time_is", "end") not in ("start", "end"):
@@ -167,6 +169,9 @@ def _check_paths(fields: list[Any], where: str) -> None:
     for field in fields:
         if not isinstance(field, dict) or not {"role", "path"} <= field.keys():
             raise UsageError(f"{where}: a field is {field!r}, expected {{ role = ..., path = ... }}", _HINT)
+        texts = {key: value for key, value in field.items() if key != "counts_from"}
+        if not all(isinstance(v, str) for v in texts.values()) or not isinstance(field.get("counts_from", 0), int):
+            raise UsageError(f"{where}: a field is {field!r}, expected texts, and a number for counts_from", _HINT)
         unit = field.get("unit", "")
         if field["role"] == "time" and not unit:
             continue  # the values tell

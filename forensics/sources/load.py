@@ -185,7 +185,7 @@ def _load_log(
             f"INSERT INTO rejects (source_id, line_no, reason, text) SELECT ?, line_no, reason, text FROM ({rejects})",
             [source_id, *parameters],
         )
-    counted = logs.settle_attempts(connection, source_id)
+    counted = logs.settle_attempts(connection, source_id, log_format)
     notes = [*evidence.notes, log.why, *log_format.notes, year, counted]
     notes += folds.settle_log_folds(connection, source_id, log_format.time_is, zone.name) if zone else []
     return Source(

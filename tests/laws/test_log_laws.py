@@ -17,7 +17,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from forensics import schema
+from forensics.errors import UsageError
 from forensics.sources import logs
+from forensics.sources.format_file import read_format_file
 from forensics.sources.logs import catalogue as log_catalogue
 from forensics.sources.logs import sql
 from forensics.sources.logs.catalogue import LogFormat
@@ -134,6 +136,51 @@ def test_a_json_line_is_read_back(connection: duckdb.DuckDBPyConnection, r: dict
         r[c] for c in ("method", "path", "status", "attempt", "key")
     ]
     assert row["user_agent"] == (r["agent"] if r["agent"] not in ("", "-") else None)
+
+
+FORMAT_FILE = """[[text]]
+id = "a"
+product = "a"
+pattern = '^(?P<time>[0-9T:Z-]+) (?P<request>.*)$'
+units = { time = "iso" }
+time_is = "end"
+[[json]]
+id = "b"
+product = "b"
+needs = ["m"]
+time_is = "start"
+fields = [{ role = "time", path = "t", unit = "iso" }, { role = "request", path = "m", counts_from = 0 }]
+[[wrapper]]
+id = "w"
+line = "x"
+time = "y"
+time_unit = "epoch"
+[[sample]]
+format = "a"
+line = "2027-01-02T01:15:30Z POST /pay HTTP/1.1"
+expect = { status = 201 }
+"""
+PIECES = st.sampled_from(
+    ["[", "]", "[[", "{", "}", '"', "'", "=", "\n", "7", "[7]", "{a=1}", "(", "\\1", "(?=", "id", "x"]
+)
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, len(FORMAT_FILE)), st.integers(0, 12), PIECES), min_size=1, max_size=3))
+def test_a_damaged_file_of_formats_is_wrong_use_or_can_be_used(edits: list[tuple[int, int, str]]) -> None:
+    text = FORMAT_FILE.replace("status = 201", 'method = "POST"')
+    for at, width, piece in edits:
+        text = text[:at] + piece + text[at + width :]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "formats.toml"
+        path.write_text(text, encoding="utf-8")
+        try:
+            catalogue = read_format_file(path)
+        except UsageError as exc:
+            said = exc.message
+        else:
+            said = f"{path}: {len(catalogue.text)} + {len(catalogue.json)} formats"
+    assert str(path) in said
 
 
 def damaged(line: str) -> st.SearchStrategy[str]:

@@ -150,7 +150,8 @@ def test_a_local_time_around_a_fold_is_read_right_or_kept_with_the_right_reading
         connection = store.open_for_loading(Path(":memory:"))
         load_files(connection, [path], Options(zone="Europe/Berlin"))
         rows = connection.execute(
-            "SELECT created_at, other_at FROM payments LEFT JOIN clock_folds USING (source_id, line_no) ORDER BY line_no"
+            "SELECT created_at, other_at FROM payments "
+            "LEFT JOIN clock_folds USING (source_id, line_no) ORDER BY line_no"
         ).fetchall()
         connection.close()
     assert len(rows) == len(written)

@@ -162,8 +162,9 @@ def _attempt(log_format: LogFormat, parameters: log_sql.Parameters) -> dict[str,
         return {}
     index, field = found
     number = f"TRY_CAST({_value(index, field, parameters)} AS INTEGER)"
+    first = field.base if field.base is not None else 0
     added = 1 - field.base if field.base is not None else 0
-    attempt = f"CASE WHEN {number} BETWEEN 0 AND 1000 THEN {number} + {added} END"
+    attempt = f"CASE WHEN {number} BETWEEN {first} AND 1000 THEN {number} + {added} END"
     return {
         "attempt": attempt,
         "attempt_source": f"CASE WHEN {attempt} IS NOT NULL THEN {parameters.bind(field.name)} END",

@@ -187,6 +187,8 @@ def _chosen(found: Sequence[tuple[Field, _Path]]) -> tuple[Field, ...]:
         fine = 0
         if field.role == "time":
             fine = -2 * ("start" in field.unit) - any(re.search(r"[.,]\d|\d{13}", v) for v in path.values)
+        elif field.role == "deadline":
+            fine = log_fields.rank(field)
         rank = (fine, -filled if field.role != "attempt" else 0, order)
         if field.role not in best or rank < best[field.role][0]:
             best[field.role] = (rank, field)
