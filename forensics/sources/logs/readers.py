@@ -10,7 +10,7 @@ import re
 
 from forensics.sources.logs.catalogue import LogFormat
 from forensics.sources.logs.named import BROKEN_JSON
-from forensics.sources.logs.sql import Parameters
+from forensics.sources.logs.parameters import Parameters
 
 COLOUR = r"\x1b\[[0-9;]*[A-Za-z]"
 """What a terminal is told about colours."""
