@@ -208,8 +208,19 @@ SETTLEMENTS = Table(
     ),
 )
 
+CLOCK_FOLDS = Table(
+    "clock_folds",
+    "Rows whose local time the zone's clocks showed twice, or never: it was read one way, and may mean another moment.",
+    (
+        *_ORIGIN,
+        Column("read_at", "TIMESTAMP", "The row's time as it was read, UTC.", required=True),
+        Column("other_at", "TIMESTAMP", "What it means by the other offset, UTC.", required=True),
+        Column("shown", "VARCHAR", "twice | never: how often clocks showed the local time.", required=True),
+    ),
+)
+
 EVIDENCE_TABLES = (PAYMENTS, REQUESTS, DEAD_LETTERS, DELIVERIES, IDEMPOTENCY_LOG, SETTLEMENTS)
-TABLES = (SOURCES, REJECTS, *EVIDENCE_TABLES)
+TABLES = (SOURCES, REJECTS, CLOCK_FOLDS, *EVIDENCE_TABLES)
 
 
 def table(name: str) -> Table:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 CAUSES = ("retry", "redelivery", "manual_resend", "batch_rerun", "double_submit", "legitimate", "unexplained")
 
@@ -39,7 +39,11 @@ class Clues:
     """Seconds from the effect before it; where each came of a message of its own, between the sending of the two."""
     resolution_s: float
     retry_density: float | None
-    """Density per second of the gap under the named policy; None when no policy is named."""
+    """Density per second of the gap under the named policy; None when no policy is named, or the gap has readings."""
+    other_gaps_s: tuple[float, ...] = ()
+    """What the gap is by the other readings, where clocks showed one of the two times twice or never."""
+    one_moment: bool = False
+    """Whether by one of these readings both effects are of one moment, and no id of their own tells them apart."""
     retry_trust: float = 0.0
     """Share of retries that the named policy is trusted to cover; the rest wait in ways unknown."""
     attempt: int | None = None
@@ -95,6 +99,8 @@ _ODDS: tuple[tuple[str, Callable[[Clues], bool], Factor], ...] = (
     ("half_price", lambda c: c.half_price is True, {"legitimate": 1.0, "else": 0.01}),
     ("full_price", lambda c: c.half_price is False, {"legitimate": 0.5, "else": 1.0}),
     # Without a sign of two acts a repeat of order, amount and currency is not called lawful on its gap alone.
+    ("two_readings", lambda c: bool(c.other_gaps_s), {"else": 1.0}),
+    ("one_moment", lambda c: c.one_moment, {"else": 1.0}),
     ("no_sign_of_two_acts", lambda c: not _two_acts(c), {"legitimate": 0.02, "else": 1.0}),
 )
 
@@ -169,7 +175,14 @@ def _likelihood(clues: Clues) -> dict[str, float]:
 
 
 def _gap_densities(clues: Clues) -> dict[str, float]:
-    """Density of the gap per second under each cause, before any structure.
+    """Density of the gap per second under each cause, before any structure; of several readings the mean."""
+    readings = (clues.gap_s, *clues.other_gaps_s)
+    found = [_gap_density(replace(clues, gap_s=gap)) for gap in readings]
+    return {cause: sum(each[cause] for each in found) / len(found) for cause in CAUSES}
+
+
+def _gap_density(clues: Clues) -> dict[str, float]:
+    """Density of one gap.
 
     Double clicks lie at 0.1-3 s, mostly below 1.5 s; a payment split over two means takes a person some seconds;
     people resend after minutes to days; block reruns and brokers have no typical gap of their own.

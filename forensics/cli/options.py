@@ -72,6 +72,12 @@ evidence_options = _stack(
         help="nginx log_format or Apache LogFormat string of the logs; with --nginx-conf the name of a format in it.",
     ),
     click.option("--nginx-conf", type=PATH, metavar="FILE", help="nginx configuration whose log_format the logs have."),
+    click.option(
+        "--log-format-file",
+        type=PATH,
+        metavar="FILE",
+        help="Log formats of your own, as TOML with samples; with --log-format the id of one in it.",
+    ),
     click.option("--unit", type=click.Choice(["minor", "major"]), help="Whether amounts are in minor units (cents)."),
     click.option("--currency", help="ISO 4217 code for tables that name none."),
     click.option(
@@ -150,6 +156,7 @@ def _typed_options(given: Mapping[str, Any]) -> Options:
         format=given["format"],
         log_format=given["log_format"],
         nginx_conf=given["nginx_conf"],
+        log_format_file=given["log_format_file"],
         unit=given["unit"],
         currency=given["currency"],
         status=pairs("--status", given["status"]),

@@ -35,6 +35,8 @@ class Attempts:
     """The id that ties attempts."""
     gaps_us: tuple[tuple[int, ...], ...]
     """For each call, the times between the starts of its attempts, microseconds."""
+    timed: bool
+    """Whether the log says how long requests took; if not, its stamps may be their ends, and gaps lie between those."""
     timeout_s: float | None
     """How long callers waited before they hung up (status 499), where that is one length; None when not seen."""
 
@@ -51,7 +53,8 @@ def measure_attempts(runner: Runner) -> Attempts | None:
     records = runner.run("traffic/attempts_of_calls", tied_by=basis, at_hop=hop["hop"]).records()
     calls = [list(call) for _, call in groupby(records, key=lambda r: r["call_id"])]
     gaps = (_gaps(call) for call in calls)
-    return Attempts(basis, tuple(g for g in gaps if g), _timeout_s(records))
+    timed = any(r["duration_us"] is not None for r in records)
+    return Attempts(basis, tuple(g for g in gaps if g), timed, _timeout_s(records))
 
 
 def tie_of(hop: Mapping[str, Any]) -> str | None:

@@ -25,10 +25,18 @@ _LONGEST_GAP_US = 12 * 3600 * 1_000_000
 _POLICY_WEIGHT = 0.92
 _LOG_WEIGHT = 0.5
 _UNTIED = 0.9
+# That two rows of one moment, by one of the readings of a clock that was set, are two payments: as likely as not.
+_ONE_MOMENT = 0.5
 _FEWEST_LOG_GAPS = 10
 _FEWEST_SHARP_GAPS = 30
 # A policy ties a repeat to the effect before it only when as many gaps speak for the policy.
 _FEWEST_TYING_GAPS = 10
+_IN_LOG = "attempts in the access log"
+# A log without durations may stamp the ends of requests: gaps are off by how much longer one took than the other.
+_UNTIMED_BLUR_US = 1_000_000
+_UNTIMED = (
+    "the same waits behind a timeout: the log has no durations, and if it stamps ends no timeout is in its gaps",
+)
 _BINS = 60
 _CURVE_POINTS = 480
 
@@ -49,6 +57,13 @@ CLUE_WORDS: Mapping[str, str] = {
     "redelivered": "the broker delivered the same message again before it",
     "not_redelivered": "the broker did not deliver the same message again",
     "published_again": "another message about the same order came before it",
+    "two_readings": (
+        "the clocks were set about then, so that its time, or that of the effect before it, can be read two ways: "
+        "the gap is not known"
+    ),
+    "one_moment": (
+        "by one of the readings both are of one moment, and no id tells them apart: perhaps one payment, written twice"
+    ),
     "half_price": "the amount is half of a usual price",
     "full_price": "",
     "no_sign_of_two_acts": "",
@@ -98,10 +113,15 @@ def explain(runner: Runner, judged: Sequence[Judged], setting: Setting) -> Expla
     by_log = _match_attempts(setting, catalogue)
     law = _law(by_rows, by_log)
     verdicts = _verdicts(clues, law)
-    cohorts = [("rows of the ledger", by_rows), ("attempts in the access log", by_log)]
-    if not (setting.resolution_us < setting.log_resolution_us and sum(map(len, groups)) >= _FEWEST_SHARP_GAPS):
+    cohorts = [("rows of the ledger", by_rows), (_IN_LOG, by_log)]
+    if not (setting.resolution_us < _log_step_us(setting) and sum(map(len, groups)) >= _FEWEST_SHARP_GAPS):
         cohorts.reverse()
-    policies = tuple(policy for cohort, match in cohorts for policy in _policies(cohort, match))
+    untimed = setting.attempts is not None and not setting.attempts.timed
+    policies = tuple(
+        policy
+        for cohort, match in cohorts
+        for policy in _policies(cohort, match, _UNTIMED if untimed and cohort == _IN_LOG else ())
+    )
     text = policy_words(policies[0].ranked.policy) if policies else None
     strongest = next((m for _, m in cohorts if m is not None and m.verdict == "named"), by_rows)
     ties = strongest is not None and strongest.gaps * strongest.explained_share >= _FEWEST_TYING_GAPS
@@ -118,15 +138,19 @@ def _law(by_rows: MatchResult | None, by_log: MatchResult | None) -> tuple[GapFi
     return None
 
 
+def _log_step_us(setting: Setting) -> int:
+    """How coarsely the log tells starts: its clock, and where it has no durations at least as long as answers take."""
+    untimed = setting.attempts is not None and not setting.attempts.timed
+    return max(setting.log_resolution_us, _UNTIMED_BLUR_US if untimed else 1)
+
+
 def _match_attempts(setting: Setting, catalogue: Sequence[CatalogueEntry]) -> MatchResult | None:
     """The policy that the log's own attempts show; None where the log does not tie attempts."""
     attempts = setting.attempts
     if attempts is None or sum(map(len, attempts.gaps_us)) < _FEWEST_LOG_GAPS:
         return None
     timeout_s = setting.timeout_s if setting.timeout_s is not None else attempts.timeout_s
-    return match_gaps(
-        attempts.gaps_us, resolution_us=setting.log_resolution_us, timeout_s=timeout_s, catalogue=catalogue
-    )
+    return match_gaps(attempts.gaps_us, resolution_us=_log_step_us(setting), timeout_s=timeout_s, catalogue=catalogue)
 
 
 def _where(item: Judged) -> Where:
@@ -143,6 +167,7 @@ def comparable_gaps(judged: Sequence[Judged], clues: Mapping[Where, Clues]) -> l
             mine is not None
             and item.gap_us is not None
             and not _speaks_against_retry(mine)
+            and not mine.other_gaps_s
             and item.gap_us <= _LONGEST_GAP_US
         )
         if item.role in ("kept", "legitimate") or (mine is not None and not fits):
@@ -177,7 +202,10 @@ def _verdicts(clues: Mapping[Where, Clues], law: tuple[GapFit, float] | None) ->
     else:
         fit, trust = law
         densities = [float(d) for d in gap_densities(fit, [round(clues[p].gap_s * 1e6) for p in places])]
-        filled = [replace(clues[p], retry_density=d, retry_trust=trust) for p, d in zip(places, densities, strict=True)]
+        filled = [
+            clues[p] if clues[p].other_gaps_s else replace(clues[p], retry_density=d, retry_trust=trust)
+            for p, d in zip(places, densities, strict=True)
+        ]
     return dict(zip(places, causes.judge(filled), strict=True))
 
 
@@ -230,9 +258,13 @@ def _row(item: Judged, verdict: Verdict | None, policy: str | None, policy_ties:
 def _excess_probability(item: Judged, verdict: Verdict | None, policy_ties: bool, lawful: float) -> float:
     """That money moved once too often: capped where nothing but order and amount ties the two effects."""
     sure = 1 - lawful
+    spoken = set(verdict.clues) if verdict is not None else set[str]()
+    if "one_moment" in spoken:
+        return round(min(sure, _ONE_MOMENT), 4)
     same_instrument = bool(item.row.instrument and item.previous and item.row.instrument == item.previous.instrument)
     by_policy = policy_ties and verdict is not None and verdict.cause == "retry" and verdict.confidence >= 0.9
-    tied = item.beyond_doubt or same_instrument or by_policy or (verdict is not None and TIES & set(verdict.clues))
+    same_instrument = same_instrument and "two_readings" not in spoken
+    tied = item.beyond_doubt or same_instrument or by_policy or TIES & spoken
     return round(sure if tied else min(sure, _UNTIED), 4)
 
 
@@ -241,10 +273,12 @@ def _same_key(item: Judged) -> bool | None:
     return mine == theirs if mine and theirs else None
 
 
-def _policies(cohort: str, match: MatchResult | None) -> tuple[CohortPolicy, ...]:
+def _policies(cohort: str, match: MatchResult | None, besides: tuple[str, ...]) -> tuple[CohortPolicy, ...]:
+    """The policies of a cohort; besides: what the evidence cannot tell any of them from."""
     if match is None or match.verdict != "named":
         return ()
-    return tuple(CohortPolicy(cohort, match.groups, match.explained_share, ranked) for ranked in match.ranked)
+    ranked = (replace(r, cannot_tell_from=(*besides, *r.cannot_tell_from)) for r in match.ranked)
+    return tuple(CohortPolicy(cohort, match.groups, match.explained_share, r) for r in ranked)
 
 
 # The picture ----------------------------------------------------------------------------------------------------

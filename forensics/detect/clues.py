@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import Any
 
 from forensics.analysis.causes import Clues
+from forensics.detect.readings import may_be_one_payment, other_gaps_s, other_times
 from forensics.detect.rows import Judged, LedgerRow
 from forensics.runner import Runner
 
@@ -56,6 +57,7 @@ def collect_clues(runner: Runner, rows: Sequence[Judged], resolution_us: int) ->
     blocks = _blocks(repeats)
     deliveries = _deliveries(runner, rows)
     steps = price_steps(runner)
+    other_readings = other_times(runner)
     found = {}
     for item in repeats:
         previous = item.previous
@@ -65,10 +67,13 @@ def collect_clues(runner: Runner, rows: Sequence[Judged], resolution_us: int) ->
         delivery, first = deliveries.get(_where(item.row)), deliveries.get(_where(previous))
         redelivered, again = _delivery_clues(delivery, first)
         apart_s = _published_apart_s(delivery, first) if again else None
+        others = other_gaps_s(item, other_readings) if apart_s is None else ()
         found[_where(item.row)] = Clues(
             gap_s=item.gap_us / 1e6 if apart_s is None else apart_s,
             resolution_s=resolution_us / 1e6,
             retry_density=None,
+            other_gaps_s=others,
+            one_moment=may_be_one_payment(item, others, resolution_us / 1e6),
             attempt=call.attempt if call else None,
             same_call=_same_call(item.row, previous, calls) if per_call else None,
             other_key=_other_key(item.row, previous) if keeping else None,

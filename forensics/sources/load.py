@@ -23,10 +23,12 @@ from forensics.sources import (
     folds,
     gather,
     layouts,
+    log_choice,
     logs,
     register,
     statements,
     tables,
+    years,
     zones,
 )
 from forensics.sources.align import align_settlements
@@ -35,7 +37,7 @@ from forensics.sources.evidence import Evidence
 from forensics.sources.logs.catalogue import LogFormat
 from forensics.sources.options import TEXT_TABLES, Options, check
 from forensics.sources.reader import TableReader
-from forensics.sources.staged import Staged, first_lines, normal, spread_lines
+from forensics.sources.staged import Staged, first_lines, normal
 from forensics.sources.urls import Url
 
 _WHAT_TO_DO = {
@@ -77,7 +79,8 @@ def load_files(
     Raises:
         UsageError: options that mean nothing.
     """
-    described = _check(options)
+    check(options)
+    described = log_choice.described(options)
     connection.execute("SET TimeZone = 'UTC'")
     loaded, already = list[Source](), list[str]()
     files, refused = gather.gather(paths, progress)
@@ -110,47 +113,15 @@ def load_files(
     return Loaded(align_settlements(connection, loaded), tuple(already), tuple(refused))
 
 
-def _check(options: Options) -> tuple[LogFormat, ...]:
-    """Options that can mean something, and the log formats that they name a configuration for."""
-    check(options)
-    return logs.read_nginx_conf(options.nginx_conf, options.log_format) if options.nginx_conf else ()
-
-
-def _plan(evidence: Evidence, options: Options, described: Sequence[LogFormat]) -> _Plan:
+def _plan(evidence: Evidence, options: Options, described: log_choice.Described) -> _Plan:
     log = None
     if evidence.container == "text" and options.kind in (None, "requests") and options.format not in TEXT_TABLES:
-        log = _recognise_log(evidence, options, described)
+        log = log_choice.choose(evidence, options, described)
     if log is None and options.kind == "requests":
         raise UnrecognisedError(
             f"{evidence.path}: no known log format reads its lines", "describe it with --log-format '$remote_addr ...'"
         )
     return _Plan(evidence, log, 1 if log is None else (0 if log.format.has_offset else 2))
-
-
-def _recognise_log(evidence: Evidence, options: Options, described: Sequence[LogFormat]) -> logs.LogRecognition | None:
-    """The format of a log: by the user's words where there are any that fit, else by its lines."""
-    sample = [line for line in spread_lines(evidence.readable, 1000) if line.strip()]
-    if options.log_format and not described:
-        return logs.LogRecognition(logs.from_log_format(options.log_format), 1.0, "given by --log-format", None)
-    # A format that is named need not read half of the lines; one that is picked must.
-    log = logs.recognise_among(described, sample, 0.0 if options.log_format else 0.5)
-    if log is not None:
-        return log
-    log = logs.recognise(sample, options.format)
-    if log is None and options.format:
-        _refuse_format(evidence, sample, options.format)
-    if log is not None and described:
-        return replace(log, why=f"{log.why}; the log_format of --nginx-conf does not read them")
-    return log
-
-
-def _refuse_format(evidence: Evidence, sample: Sequence[str], wanted: str) -> None:
-    found = logs.recognise(sample)
-    seen = f"most lines are {found.format.id}" if found else "no log format reads half of them"
-    raise UnrecognisedError(
-        f"{evidence.path}: no line reads as --format {wanted}; {seen}",
-        f"--format takes {', '.join(TEXT_TABLES)} or the id of a log format",
-    )
 
 
 def _load(connection: duckdb.DuckDBPyConnection, plan: _Plan, options: Options, workdir: Path) -> Source:
@@ -197,31 +168,32 @@ def _load_log(
     options: Options,
     source_id: int,
 ) -> Source:
+    log_format, year = years.dated(log.format, evidence.path, register.utc_windows(connection))
     zone = None
-    if not log.format.has_offset:
-        zone = _zone_of_log(connection, evidence, log.format, options)
+    if not log_format.has_offset:
+        zone = _zone_of_log(connection, evidence, log_format, options)
     hop = _hop(evidence.name)
-    select, parameters = logs.requests_sql(log.format, str(evidence.readable), zone.name if zone else "UTC")
+    select, parameters = logs.requests_sql(log_format, str(evidence.readable), zone.name if zone else "UTC")
     names = [c.name for c in schema.REQUESTS.columns if c.name not in ("source_id", "hop")]
     inserted = connection.execute(
         f"INSERT INTO requests (source_id, hop, {', '.join(names)}) SELECT ?, ?, {', '.join(names)} FROM ({select})",
         [source_id, hop, *parameters],
     ).fetchall()
     if inserted != [(evidence.lines,)]:
-        rejects, parameters = logs.rejects_sql(log.format, str(evidence.readable))
+        rejects, parameters = logs.rejects_sql(log_format, str(evidence.readable))
         connection.execute(
             f"INSERT INTO rejects (source_id, line_no, reason, text) SELECT ?, line_no, reason, text FROM ({rejects})",
             [source_id, *parameters],
         )
-    counted = logs.settle_attempts(connection, source_id)
-    notes = [*evidence.notes, log.why, *log.format.notes, counted]
-    notes += folds.note_log_folds(connection, source_id, log.format.time_is, zone.name) if zone else []
+    counted = logs.settle_attempts(connection, source_id, log_format)
+    notes = [*evidence.notes, log.why, *log_format.notes, year, counted]
+    notes += folds.settle_log_folds(connection, source_id, log_format.time_is, zone.name) if zone else []
     return Source(
         source_id=source_id,
         path=str(evidence.path),
         sha256=evidence.sha256,
         kind="requests",
-        format=log.format.id,
+        format=log_format.id,
         mapping={},
         encoding=evidence.encoding,
         zone=zone.name if zone else None,
@@ -257,7 +229,7 @@ def _stage(connection: duckdb.DuckDBPyConnection, evidence: Evidence, workdir: P
     if staged is None:
         first = next((line.strip() for line in first_lines(evidence.readable, 20) if line.strip()), "")
         raise UnrecognisedError(
-            f"{evidence.path}:1: neither a table nor a log line of a known format: {first[:120]!r}",
+            f"{evidence.path}:1: neither a table nor a log that a known format reads half of: {first[:120]!r}",
             _WHAT_TO_DO.get(first[:1], _WHAT_TO_DO[""]),
         )
     return layouts.make_sense(connection, join_clock(connection, staged), options)

@@ -32,6 +32,8 @@ class Options:
     """nginx log_format or Apache LogFormat string; with `nginx_conf` the name of one in it (`--log-format`)."""
     nginx_conf: Path | None = None
     """An nginx configuration whose log_format directives describe the logs (`--nginx-conf`)."""
+    log_format_file: Path | None = None
+    """Log formats of one's own, as data; with `log_format` the id of one in it (`--log-format-file`)."""
     unit: str | None = None
     """minor | major (`--unit`)."""
     currency: str | None = None
@@ -71,6 +73,8 @@ def check(options: Options) -> None:
     Raises:
         UsageError: they cannot; the message names the option.
     """
+    if options.nginx_conf and options.log_format_file:
+        raise UsageError("--nginx-conf and --log-format-file: expected one of the two", "load the other's logs apart")
     if options.zone:
         zones.check(options.zone)
     if options.unit not in (None, "minor", "major"):

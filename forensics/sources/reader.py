@@ -71,7 +71,10 @@ class TableReader:
             self._reject(source_id, required)
         time = next((c.name for c in self._table.columns if c.type == "TIMESTAMP"), None)
         counts = register.count_rows(self._connection, self._table.name, time, source_id)
-        notes = [*self._evidence.notes, *self._staged.notes, *self._zone_notes(), *self._folds(time, counts)]
+        folded = self._folds(source_id, time, counts)
+        if folded:
+            counts = register.count_rows(self._connection, self._table.name, time, source_id)
+        notes = [*self._evidence.notes, *self._staged.notes, *self._zone_notes(), *folded]
         notes += self._warnings(source_id)
         drop_staged(self._connection)
         return Source(
@@ -185,13 +188,13 @@ class TableReader:
         seen = ", ".join(sorted(set(values.sample(self._connection, column)))[:3])
         return [f"column {column.heading!r} ({seen[:60]}) is not read; say the zone with --zone"]
 
-    def _folds(self, name: str | None, counts: Mapping[str, Any]) -> list[str]:
+    def _folds(self, source_id: int, name: str | None, counts: Mapping[str, Any]) -> list[str]:
         choice = self._found.mapping.get(name) if name else None
-        if self._zone is None or choice is None or counts["first_at"] is None:
+        if name is None or self._zone is None or choice is None or counts["first_at"] is None:
             return []
-        return folds.note_folds(
-            self._connection, choice.column, self._zone.name, (counts["first_at"], counts["last_at"])
-        )
+        window = (counts["first_at"], counts["last_at"])
+        times = folds.Times(self._table.name, name)
+        return folds.settle_folds(self._connection, source_id, times, choice.column, self._zone.name, window)
 
     def _currency(self) -> str:
         """The code that the amount's own heading names, else the row's, what the user says, what the language says."""

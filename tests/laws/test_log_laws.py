@@ -17,7 +17,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from forensics import schema
+from forensics.errors import UsageError
 from forensics.sources import logs
+from forensics.sources.format_file import read_format_file
 from forensics.sources.logs import catalogue as log_catalogue
 from forensics.sources.logs import sql
 from forensics.sources.logs.catalogue import LogFormat
@@ -136,6 +138,51 @@ def test_a_json_line_is_read_back(connection: duckdb.DuckDBPyConnection, r: dict
     assert row["user_agent"] == (r["agent"] if r["agent"] not in ("", "-") else None)
 
 
+FORMAT_FILE = """[[text]]
+id = "a"
+product = "a"
+pattern = '^(?P<time>[0-9T:Z-]+) (?P<request>.*)$'
+units = { time = "iso" }
+time_is = "end"
+[[json]]
+id = "b"
+product = "b"
+needs = ["m"]
+time_is = "start"
+fields = [{ role = "time", path = "t", unit = "iso" }, { role = "request", path = "m", counts_from = 0 }]
+[[wrapper]]
+id = "w"
+line = "x"
+time = "y"
+time_unit = "epoch"
+[[sample]]
+format = "a"
+line = "2027-01-02T01:15:30Z POST /pay HTTP/1.1"
+expect = { status = 201 }
+"""
+PIECES = st.sampled_from(
+    ["[", "]", "[[", "{", "}", '"', "'", "=", "\n", "7", "[7]", "{a=1}", "(", "\\1", "(?=", "id", "x"]
+)
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, len(FORMAT_FILE)), st.integers(0, 12), PIECES), min_size=1, max_size=3))
+def test_a_damaged_file_of_formats_is_wrong_use_or_can_be_used(edits: list[tuple[int, int, str]]) -> None:
+    text = FORMAT_FILE.replace("status = 201", 'method = "POST"')
+    for at, width, piece in edits:
+        text = text[:at] + piece + text[at + width :]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "formats.toml"
+        path.write_text(text, encoding="utf-8")
+        try:
+            catalogue = read_format_file(path)
+        except UsageError as exc:
+            said = exc.message
+        else:
+            said = f"{path}: {len(catalogue.text)} + {len(catalogue.json)} formats"
+    assert str(path) in said
+
+
 def damaged(line: str) -> st.SearchStrategy[str]:
     """The line whole, cut, with a piece doubled, or with something put in."""
     place = st.integers(0, len(line))
@@ -173,7 +220,8 @@ def test_cutting_at_quotes_reads_what_the_pattern_reads(
     assert read(connection, log_format, text) == read(connection, replace(log_format, reader="regex"), text)
 
 
-FORMATS = [NGINX, *(f.format for s in log_catalogue.samples() if (f := logs.recognise(s.sample)) is not None)]
+LINES = [s.line for s in log_catalogue.built_in().samples]
+FORMATS = [NGINX, *(f.format for s in log_catalogue.built_in().samples if (f := logs.recognise(s.sample)) is not None)]
 
 
 @settings(max_examples=60, deadline=None)
@@ -181,7 +229,7 @@ FORMATS = [NGINX, *(f.format for s in log_catalogue.samples() if (f := logs.reco
     st.sampled_from(FORMATS),
     st.lists(
         TEXT
-        | st.sampled_from([s.line for s in log_catalogue.samples()]).flatmap(damaged)
+        | st.sampled_from(LINES).flatmap(damaged)
         | st.sampled_from(["", "\x00" * 9, "#Fields: date", '{"a":"\\u0000"}', "{" * 40, "[" * 40, '"' * 7]),
         max_size=10,
     ),
@@ -195,7 +243,7 @@ def test_no_text_makes_a_reader_raise_and_no_line_is_lost(
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(TEXT | st.sampled_from([s.line for s in log_catalogue.samples()]).flatmap(damaged), max_size=20))
+@given(st.lists(TEXT | st.sampled_from(LINES).flatmap(damaged), max_size=20))
 def test_no_sample_makes_recognition_raise(lines: list[str]) -> None:
     found = logs.recognise(lines)
     assert found is None or 0.5 <= found.share <= 1

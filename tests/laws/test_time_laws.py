@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import duckdb
@@ -11,6 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from forensics import store
+from forensics.sources.load import load_files
+from forensics.sources.options import Options
 from forensics.sources.staged import StagedColumn
 from forensics.sources.values import read_time
 
@@ -119,3 +124,40 @@ def test_an_epoch_is_read_back_to_its_unit(
     whole = [start + (m - start) // step * step for m in moments]
     cells = [str((m - start) // timedelta(microseconds=1) * unit // 10**6) for m in whole]
     assert _read(connection, cells, "Asia/Seoul") == whole
+
+
+def _write_local(moments: list[datetime], zone: ZoneInfo) -> str:
+    stamps = [f"{m.astimezone(zone):%Y-%m-%d %H:%M:%S}" for m in moments]
+    return "order_id,amount,currency,created_at\n" + "".join(f"A{n},1,EUR,{s}\n" for n, s in enumerate(stamps))
+
+
+AROUND_A_FOLD = st.lists(
+    st.datetimes(datetime(2025, 10, 25, 22), datetime(2025, 10, 26, 4), timezones=st.just(UTC)),  # noqa: DTZ001
+    min_size=1,
+    max_size=12,
+).map(lambda found: [m.replace(microsecond=0) for m in found])
+
+
+@QUICK
+@given(AROUND_A_FOLD, st.booleans())
+def test_a_local_time_around_a_fold_is_read_right_or_kept_with_the_right_reading_beside(
+    moments: list[datetime], in_order: bool
+) -> None:
+    written = sorted(moments) if in_order else moments
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "payments.csv"
+        path.write_text(_write_local(written, ZoneInfo("Europe/Berlin")))
+        connection = store.open_for_loading(Path(":memory:"))
+        load_files(connection, [path], Options(zone="Europe/Berlin"))
+        rows = connection.execute(
+            "SELECT created_at, other_at FROM payments "
+            "LEFT JOIN clock_folds USING (source_id, line_no) ORDER BY line_no"
+        ).fetchall()
+        connection.close()
+    assert len(rows) == len(written)
+    if in_order:  # lines in no order may look like some, and be told apart wrongly, if rarely
+        for (read, other), moment in zip(rows, written, strict=True):
+            assert moment.replace(tzinfo=None) in (read, other)
+    for (read, other), moment in zip(rows, written, strict=True):
+        assert abs((moment.replace(tzinfo=None) - read).total_seconds()) in (0, 3600)
+        assert other is None or abs((read - other).total_seconds()) == 3600

@@ -13,10 +13,12 @@ from __future__ import annotations
 from forensics.schema import REQUESTS
 from forensics.sources.logs import readers as log_readers
 from forensics.sources.logs import sql as log_sql
+from forensics.sources.logs import stamps
 from forensics.sources.logs.attempts import settle_attempts
 from forensics.sources.logs.catalogue import LogFormat
 from forensics.sources.logs.fields import Field
 from forensics.sources.logs.nginx_conf import read_nginx_conf
+from forensics.sources.logs.parameters import Parameters
 from forensics.sources.logs.recognise import LogRecognition, recognise, recognise_among
 from forensics.sources.logs.strings import from_log_format
 
@@ -43,7 +45,7 @@ def requests_sql(log_format: LogFormat, path: str, zone: str) -> tuple[str, list
     Returns:
         The text with ? marks, and the values to bind.
     """
-    parameters = log_sql.Parameters()
+    parameters = Parameters()
     columns = {**_columns(log_format, parameters), "line_no": "line_no"}
     names = [c.name for c in REQUESTS.columns if c.name not in ("source_id", "hop")]
     types = {c.name: c.type for c in REQUESTS.columns}
@@ -63,7 +65,7 @@ def rejects_sql(log_format: LogFormat, path: str) -> tuple[str, list[object]]:
     Returns:
         The text with ? marks, and the values to bind.
     """
-    parameters = log_sql.Parameters()
+    parameters = Parameters()
     # Whether a stamp can be read does not depend on the zone.
     parsed = _parsed(log_format, path, "UTC", parameters)
     return parameters.finish(
@@ -72,7 +74,7 @@ def rejects_sql(log_format: LogFormat, path: str) -> tuple[str, list[object]]:
     )
 
 
-def _parsed(log_format: LogFormat, path: str, zone: str, parameters: log_sql.Parameters) -> str:
+def _parsed(log_format: LogFormat, path: str, zone: str, parameters: Parameters) -> str:
     """WITH clauses ending in `parsed`: raw fields and stamp_us, took_us, method, target, path, started_at, readable."""
     took = log_sql.duration_us(log_format)
     started = "stamp_us - coalesce(took_us, 0)" if log_format.time_is == "end" else "stamp_us"
@@ -81,7 +83,7 @@ def _parsed(log_format: LogFormat, path: str, zone: str, parameters: log_sql.Par
     )
     comma = ", " if kept else ""
     stamp, method, target = (
-        log_sql.time_us(log_format, zone, parameters),
+        stamps.time_us(log_format, zone, parameters),
         log_sql.method(log_format),
         log_sql.target(log_format),
     )
@@ -99,7 +101,7 @@ def _parsed(log_format: LogFormat, path: str, zone: str, parameters: log_sql.Par
     return f"{raw}, cut AS ({cut}), stamped AS ({stamped}), placed AS ({placed}), parsed AS ({parsed})"
 
 
-def _columns(log_format: LogFormat, parameters: log_sql.Parameters) -> dict[str, str]:
+def _columns(log_format: LogFormat, parameters: Parameters) -> dict[str, str]:
     """The expression of each column of `requests` over `parsed`."""
     columns = {
         "started_at": "make_timestamp(started_us)",
@@ -133,7 +135,7 @@ def _columns(log_format: LogFormat, parameters: log_sql.Parameters) -> dict[str,
     return _with_undecided(log_format, columns, parameters)
 
 
-def _value(index: int, field: Field, parameters: log_sql.Parameters) -> str:
+def _value(index: int, field: Field, parameters: Parameters) -> str:
     """The field's text, or the part of it that its header's pattern picks."""
     if not field.regex:
         return f"f{index}"
@@ -155,22 +157,23 @@ def _client(log_format: LogFormat) -> str:
     return log_sql.without_port(address) if log_format.reader == "json" else address
 
 
-def _attempt(log_format: LogFormat, parameters: log_sql.Parameters) -> dict[str, str]:
+def _attempt(log_format: LogFormat, parameters: Parameters) -> dict[str, str]:
     """attempt and attempt_source. A header with a known base gives attempts from 1, any other the number as sent."""
     found = log_format.field("attempt")
     if found is None:
         return {}
     index, field = found
     number = f"TRY_CAST({_value(index, field, parameters)} AS INTEGER)"
+    first = field.base if field.base is not None else 0
     added = 1 - field.base if field.base is not None else 0
-    attempt = f"CASE WHEN {number} BETWEEN 0 AND 1000 THEN {number} + {added} END"
+    attempt = f"CASE WHEN {number} BETWEEN {first} AND 1000 THEN {number} + {added} END"
     return {
         "attempt": attempt,
         "attempt_source": f"CASE WHEN {attempt} IS NOT NULL THEN {parameters.bind(field.name)} END",
     }
 
 
-def _with_undecided(log_format: LogFormat, columns: dict[str, str], parameters: log_sql.Parameters) -> dict[str, str]:
+def _with_undecided(log_format: LogFormat, columns: dict[str, str], parameters: Parameters) -> dict[str, str]:
     """Fields that were blank all through the sample: each value goes to the open column whose syntax it has."""
     blanks = [(i, f) for i, f in enumerate(log_format.fields) if f.role == "undecided"]
     wanted = (

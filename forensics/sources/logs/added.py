@@ -75,6 +75,13 @@ _MARKS = (
 )
 
 
+def without_marks(pattern: str) -> str:
+    """The pattern with each mark as whatever may stand there, which is no field."""
+    for mark in _MARKS:
+        pattern = pattern.replace(mark.text, mark.probe.replace("((", "(?:(", 1))
+    return pattern
+
+
 def specialised(text_format: LogFormat, lines: Sequence[str]) -> LogFormat:
     """The format with its mark, if it has one, replaced by the fields found in its place."""
     for mark in _MARKS:
@@ -90,7 +97,7 @@ def _filled(text_format: LogFormat, lines: Sequence[str], mark: _Mark) -> LogFor
     cuts = [mark.cut(m[before + 1]) for m in matches]
     shapes = Counter(shape for shape, _ in cuts if shape)
     if not shapes:
-        return replace(text_format, pattern=text_format.pattern.replace(mark.text, mark.probe.replace("((", "(?:(", 1)))
+        return replace(text_format, pattern=without_marks(text_format.pattern))
     common = max(shapes, key=lambda s: (shapes[s], len(s)))
     # Response headers are captured behind the request's, in braces that are left out when nothing was.
     shape = max((s for s in shapes if s[: len(common)] == common and mark.open_end), key=len, default=common)
@@ -110,7 +117,7 @@ def _filled(text_format: LogFormat, lines: Sequence[str], mark: _Mark) -> LogFor
         )
         for i in range(len(shape))
     ]
-    guessed, why = log_guess.guess(columns, has_duration=True)
+    guessed, why = log_guess.guess(columns, has_duration=text_format.field("duration") is not None)
     fields = (*text_format.fields[:before], *guessed, *text_format.fields[before:])
     return replace(
         text_format,

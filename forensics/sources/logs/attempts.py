@@ -8,16 +8,21 @@ from __future__ import annotations
 
 import duckdb
 
+from forensics.sources.logs.catalogue import LogFormat
+
 _LINKS = ("idempotency_key", "request_id", "trace_id", "order_id")
 _WINDOW_US = 15 * 60 * 1_000_000
 
 
-def settle_attempts(connection: duckdb.DuckDBPyConnection, source_id: int) -> str | None:
+def settle_attempts(
+    connection: duckdb.DuckDBPyConnection, source_id: int, log_format: LogFormat | None = None
+) -> str | None:
     """Makes `requests.attempt` of one source count from 1.
 
     Args:
-        connection: a case; its `requests` hold the numbers as sent.
+        connection: a case; its `requests` hold the numbers as sent, or from 1 where the header's convention is known.
         source_id: the log to settle.
+        log_format: as read; tells whether it is known.
 
     Returns:
         What was found, in words, for `sources.notes`; None when no line carries a number.
@@ -32,6 +37,9 @@ def settle_attempts(connection: duckdb.DuckDBPyConnection, source_id: int) -> st
     if row is None or not row[0]:
         return None
     _, zeros, ones, more, silent, name = row
+    found = log_format.field("attempt") if log_format is not None else None
+    if found is not None and found[1].base is not None:
+        return f"{name} counts tries from {found[1].base}, as it is known to"
     if zeros and zeros * 20 >= ones:
         _add(connection, source_id, 1)
         return f"{name} counts tries from 0: 1 was added"

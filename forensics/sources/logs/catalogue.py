@@ -4,12 +4,27 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
 from forensics.sources.logs.fields import Field
+
+
+@dataclass(frozen=True, slots=True)
+class Wrapper:
+    """What a collector (syslog, a container runtime, a log service) puts around a line."""
+
+    id: str
+    pattern: str = ""
+    """Of the text before the line, with one group where it holds a time; read as formats' patterns are."""
+    line: str = ""
+    """For a collector that makes an object of each line: the key of the line."""
+    time: Field | None = None
+    """The stamp it adds: of the moment the line was written. For objects its path is a key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,18 +53,28 @@ class LogFormat:
     """start | end: which moment of the request the stamp is."""
     notes: tuple[str, ...] = ()
     """What a reader of the rows should know."""
-    wrapper: str = ""
-    """Pattern of what a collector writes before the line (syslog, container runtime): taken off; "docker" for the line
-    inside a JSON object."""
+    wrapper: Wrapper | None = None
+    """What a collector put around the line: taken off, and its stamp used where the line has none of its own."""
+    coloured: bool = False
+    """Lines hold the escape sequences of a terminal, which are taken out first."""
+    latest: datetime | None = None
+    """For stamps without a year: the local time that none of them is after."""
     segments: tuple[tuple[int, ...], ...] = ()
     """quotes: the indices of the fields between the quotes, outside and inside by turns; -1 is a part read past."""
     hangup: str = ""
     """Pattern on `flags`: a status below 100 is then 499, the caller hung up first."""
 
     @property
+    def stamp(self) -> Field | None:
+        """The time of a line: its own stamp or date, else its collector's stamp; None when nothing dates it."""
+        own = next((f for f in self.fields if f.role in ("time", "date")), None)
+        return own or (self.wrapper.time if self.wrapper else None)
+
+    @property
     def has_offset(self) -> bool:
         """False when stamps carry no offset, so that the zone must be known from elsewhere."""
-        return not any(f.role == "time" and f.unit in ("clf_local", "iso_local") for f in self.fields)
+        unit = self.stamp.unit if self.stamp else ""
+        return not (unit in ("clf_local", "iso_local", "no_year") or (unit.startswith("%") and "%z" not in unit))
 
     def field(self, role: str) -> tuple[int, Field] | None:
         """Index and field of that role; None when the format has none."""
@@ -82,6 +107,20 @@ class Sample:
     expect: dict[str, Any]
     sample: tuple[str, ...]
     """The lines it is recognised from; the line alone when the format is told at sight."""
+    latest: datetime | None = None
+    """For stamps without a year: the moment that none of them is after."""
+
+
+@dataclass(frozen=True, slots=True)
+class Catalogue:
+    """Formats described as data, in order of preference."""
+
+    text: tuple[LogFormat, ...]
+    """Products with a line of their own."""
+    json: tuple[JsonShape, ...]
+    """Products whose JSON keys are known."""
+    wrappers: tuple[Wrapper, ...]
+    samples: tuple[Sample, ...]
 
 
 @cache
@@ -91,9 +130,19 @@ def _data() -> dict[str, Any]:
 
 
 @cache
-def text_formats() -> tuple[LogFormat, ...]:
-    """Products with a line of their own, in order of preference."""
-    return tuple(_text_format(r) for r in _data()["text"])
+def built_in() -> Catalogue:
+    """The formats of data/log_formats.toml."""
+    return catalogue_of(_data())
+
+
+def catalogue_of(data: Mapping[str, Any]) -> Catalogue:
+    """The formats of a file of that shape, whose records are in order."""
+    return Catalogue(
+        text=tuple(_text_format(r) for r in data.get("text", ())),
+        json=tuple(_json_shape(r) for r in data.get("json", ())),
+        wrappers=tuple(_wrapper(r) for r in data.get("wrapper", ())),
+        samples=tuple(_sample(r) for r in data.get("sample", ())),
+    )
 
 
 def _text_format(record: dict[str, Any]) -> LogFormat:
@@ -117,23 +166,18 @@ def _text_format(record: dict[str, Any]) -> LogFormat:
     )
 
 
-@cache
-def json_shapes() -> tuple[JsonShape, ...]:
-    """Products whose JSON keys are known."""
-    return tuple(
-        JsonShape(
-            id=r["id"],
-            product=r["product"],
-            needs=tuple(r["needs"]),
-            fields=tuple(
-                Field(f["role"], f["path"], f.get("unit", ""), path=f["path"], base=f.get("counts_from"))
-                for f in r["fields"]
-            ),
-            time_is=r["time_is"],
-            notes=tuple(r.get("notes", ())),
-            hangup=r.get("hangup", ""),
-        )
-        for r in _data()["json"]
+def _json_shape(record: dict[str, Any]) -> JsonShape:
+    return JsonShape(
+        id=record["id"],
+        product=record["product"],
+        needs=tuple(record["needs"]),
+        fields=tuple(
+            Field(f["role"], f["path"], f.get("unit", ""), path=f["path"], base=f.get("counts_from"))
+            for f in record["fields"]
+        ),
+        time_is=record["time_is"],
+        notes=tuple(record.get("notes", ())),
+        hangup=record.get("hangup", ""),
     )
 
 
@@ -158,15 +202,24 @@ def _dictionary(table: str) -> dict[str, Field]:
     return found
 
 
-@cache
-def wrappers() -> dict[str, str]:
-    """What collectors write before a line: id -> pattern."""
-    return {r["id"]: r["pattern"] for r in _data()["wrapper"]}
+def _wrapper(record: dict[str, Any]) -> Wrapper:
+    """A group named time is its stamp; an object names the keys of line and time."""
+    pattern: str = record.get("pattern", "")
+    unit = record.get("time_unit", "")
+    path = record.get("time", "")
+    return Wrapper(
+        id=record["id"],
+        pattern=pattern.replace("(?P<time>", "("),
+        line=record.get("line", ""),
+        time=Field("time", f"{record['id']} stamp", unit, path=path) if path or "(?P<time>" in pattern else None,
+    )
 
 
-@cache
-def samples() -> tuple[Sample, ...]:
-    """Every sample line of the catalogue."""
-    return tuple(
-        Sample(r["format"], r["line"], r["expect"], tuple(r.get("sample", (r["line"],)))) for r in _data()["sample"]
+def _sample(record: dict[str, Any]) -> Sample:
+    return Sample(
+        record["format"],
+        record["line"],
+        record["expect"],
+        tuple(record.get("sample", (record["line"],))),
+        datetime.fromisoformat(record["latest"]) if "latest" in record else None,
     )

@@ -76,7 +76,7 @@ _WRAPPING = re.compile(
 _TRY = re.compile(
     r"(?:^|-)(?:attempts?|retr(?:y|ies)|tries|try)(?:-(?:count|no|num|number|attempts?|index|n))?$"
 )  # fmt: skip
-_NOT_TRY = re.compile(r"(?:^|-)(?:max|is|should|can|allow|timeout|upstream|enabled|original)-|^(?:x-)?no-")
+_NOT_TRY = re.compile(r"(?:^|-)(?:max|is|should|can|allow|timeout|upstream|enabled|original|no)-")
 _KEY = re.compile(r"idempot|(?:^|-)idem(?:-?key)?$|dedup(?:lication)?-?(?:id|key|token)?$")
 _REQUEST_ID = re.compile(r"(?:^|-)(?:req(?:uest)?-?id|rid|correlation-?id|unique-?id|invocation-?id)$")
 _TRACE = re.compile(r"(?:^|-)(?:traceparent|trace-?id|trace)$")
@@ -128,7 +128,7 @@ def settled(fields: tuple[Field, ...]) -> tuple[Field, ...]:
     owners: dict[str, int] = {}
     for index, field in enumerate(fields):
         held = owners.get(field.role)
-        if held is None or _rank(field) < _rank(fields[held]):
+        if held is None or rank(field) < rank(fields[held]):
             owners[field.role] = index
     return tuple(
         field if field.role in ("other", "undecided") or owners[field.role] == index else replace(field, role="other")
@@ -136,7 +136,7 @@ def settled(fields: tuple[Field, ...]) -> tuple[Field, ...]:
     )
 
 
-def _rank(field: Field) -> int:
+def rank(field: Field) -> int:
     """Lower is more telling, among fields of one role."""
     forms = _coats(field.name)
     if field.role == "request_id":
@@ -145,4 +145,6 @@ def _rank(field: Field) -> int:
         return 0 if "traceparent" in forms else 1
     if field.role == "attempt":
         return 0 if field.base is not None else 1
+    if field.role == "deadline":  # of the whole call before that of one try
+        return int("per-try" in forms[0])
     return 0

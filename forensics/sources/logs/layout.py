@@ -61,9 +61,9 @@ def words(line: str) -> list[_Word]:
 
 
 def common_log(lines: Sequence[str]) -> LogFormat | None:
-    """The layout most lines share, as a format; None when fewer than half are of this family."""
+    """The layout that most lines of this family share, as a format; None when none is of it."""
     split = [(w, at) for line in lines if (w := words(line)) and (at := _anchor(w)) is not None]
-    if 2 * len(split) < len(lines):
+    if not split:
         return None
     shapes = Counter(_shape(w) for w, _ in split)
     shape = max(shapes, key=lambda s: (shapes[s], len(s)))

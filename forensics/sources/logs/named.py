@@ -10,7 +10,7 @@ from statistics import median
 from typing import Any
 
 from forensics.sources.logs import fields as log_fields
-from forensics.sources.logs.catalogue import JsonShape, LogFormat, json_keys, json_shapes
+from forensics.sources.logs.catalogue import JsonShape, LogFormat, json_keys
 from forensics.sources.logs.fields import Field
 from forensics.sources.logs.strings import stamp_notes
 
@@ -62,19 +62,25 @@ class _Path:
         return re.sub(r'\$\.?|"', "", self.path)
 
 
-def json_log(lines: Sequence[str]) -> LogFormat | None:
-    """The format of JSON lines that are requests: a time, a method and a path among the keys; None for other JSON."""
+def json_log(lines: Sequence[str], shapes: Sequence[JsonShape], *, dated: bool = False) -> LogFormat | None:
+    """The format of JSON lines that are requests: a time, a method and a path among the keys; None for other JSON.
+
+    Args:
+        lines: a sample.
+        shapes: products whose keys are known.
+        dated: the lines need no time, for a collector put one beside them.
+    """
     objects = [o for line in lines if line.startswith("{") and (o := parsed(line)) is not None]
-    if 2 * len(objects) < len(lines):
+    if not objects:
         return None
     gathered: dict[str, tuple[tuple[str, ...], list[str]]] = {}
     for record in objects:
         for path, keys, value in _leaves(record, "$", ()):
             gathered.setdefault(path, (keys, []))[1].append(value)
     paths = [_Path(p, keys, tuple(values)) for p, (keys, values) in gathered.items()]
-    shape = _shape(paths, len(objects))
+    shape = _shape(shapes, paths, len(objects))
     fields = _chosen([*(_known(shape, paths) if shape else ()), *_by_name(paths, shape)])
-    return _named_format(fields, shape, "json", "json", "operator-written JSON (nginx escape=json and the like)")
+    return _named_format(fields, shape, "json", "operator-written JSON (nginx escape=json and the like)", dated)
 
 
 def _leaves(value: Any, path: str, keys: tuple[str, ...]) -> Iterator[tuple[str, tuple[str, ...], str]]:
@@ -91,9 +97,9 @@ def _leaves(value: Any, path: str, keys: tuple[str, ...]) -> Iterator[tuple[str,
         yield path, keys, value if isinstance(value, str) else json.dumps(value)
 
 
-def _shape(paths: Sequence[_Path], rows: int) -> JsonShape | None:
+def _shape(shapes: Sequence[JsonShape], paths: Sequence[_Path], rows: int) -> JsonShape | None:
     counts = {p.dotted: len(p.values) for p in paths}
-    return next((s for s in json_shapes() if all(2 * counts.get(n, 0) >= rows for n in s.needs)), None)
+    return next((s for s in shapes if all(2 * counts.get(n, 0) >= rows for n in s.needs)), None)
 
 
 def _known(shape: JsonShape, paths: Sequence[_Path]) -> Iterator[tuple[Field, _Path]]:
@@ -181,6 +187,8 @@ def _chosen(found: Sequence[tuple[Field, _Path]]) -> tuple[Field, ...]:
         fine = 0
         if field.role == "time":
             fine = -2 * ("start" in field.unit) - any(re.search(r"[.,]\d|\d{13}", v) for v in path.values)
+        elif field.role == "deadline":
+            fine = log_fields.rank(field)
         rank = (fine, -filled if field.role != "attempt" else 0, order)
         if field.role not in best or rank < best[field.role][0]:
             best[field.role] = (rank, field)
@@ -188,10 +196,10 @@ def _chosen(found: Sequence[tuple[Field, _Path]]) -> tuple[Field, ...]:
 
 
 def _named_format(
-    fields: tuple[Field, ...], shape: JsonShape | None, reader: str, format_id: str, product: str
+    fields: tuple[Field, ...], shape: JsonShape | None, format_id: str, product: str, dated: bool
 ) -> LogFormat | None:
     roles = {f.role for f in fields}
-    if not (roles & {"time", "date"}) or not ("request" in roles or {"method", "target"} <= roles):
+    if not (dated or roles & {"time", "date"}) or not ("request" in roles or {"method", "target"} <= roles):
         return None
     starts = any(f.role == "time" and f.unit.endswith(" start") for f in fields)
     time_is = shape.time_is if shape else "start" if starts else "end"
@@ -200,7 +208,7 @@ def _named_format(
     return LogFormat(
         id=shape.id if shape else format_id,
         product=shape.product if shape else product,
-        reader=reader,
+        reader="json" if format_id == "json" else "labels",
         fields=plain,
         time_is=time_is,
         notes=notes,
@@ -215,7 +223,7 @@ _LOGFMT = re.compile(r'(?:^|\s)([A-Za-z_@][\w.-]*)=("(?:[^"\\]|\\.)*"|[^\s"]*)')
 _LTSV_KEYS = {"host": Field("client", "host"), "taken_time": Field("duration", "taken_time", "us")}
 
 
-def label_log(lines: Sequence[str]) -> LogFormat | None:
+def label_log(lines: Sequence[str], *, dated: bool = False) -> LogFormat | None:
     """LTSV (`label:value` and tabs) or key=value lines that are requests; None for others."""
     for split, pattern, format_id in (
         (_LTSV, "(?:^|\t)@label@:([^\t]*)", "ltsv"),
@@ -234,7 +242,7 @@ def label_log(lines: Sequence[str]) -> LogFormat | None:
             (replace(_LTSV_KEYS[p.path], path=p.path), p) for p in paths if format_id == "ltsv" and p.path in _LTSV_KEYS
         ]
         fields = _chosen([*_by_name(paths, None), *extra])
-        found = _named_format(fields, None, "labels", format_id, f"{format_id.upper()} lines")
+        found = _named_format(fields, None, format_id, f"{format_id.upper()} lines", dated)
         if found is not None:
             return replace(found, pattern=pattern)
     return None

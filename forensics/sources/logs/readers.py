@@ -10,8 +10,10 @@ import re
 
 from forensics.sources.logs.catalogue import LogFormat
 from forensics.sources.logs.named import BROKEN_JSON
-from forensics.sources.logs.sql import Parameters
+from forensics.sources.logs.parameters import Parameters
 
+COLOUR = r"\x1b\[[0-9;]*[A-Za-z]"
+"""What a terminal is told about colours."""
 _MAX_LINE = 16_000_000  # bytes; longer lines are no log lines, and the engine says so
 
 
@@ -25,8 +27,9 @@ def raw(log_format: LogFormat, file: str, parameters: Parameters) -> str:
         "columns = {'line': 'VARCHAR'}, delim = chr(31) || chr(1) || chr(30) || chr(2), quote = '', escape = '', "
         f"header = false, auto_detect = false, strict_mode = false, max_line_size = {_MAX_LINE})"
     )
+    stamp = f"{_stamp(log_format, parameters)} AS stamp, " if _dated_outside(log_format) else ""
     bodies = (
-        f"SELECT line_no, line, {_body(log_format, parameters)} AS body FROM lines "
+        f"SELECT line_no, line, {stamp}{_body(log_format, parameters)} AS body FROM lines "
         "WHERE line IS NOT NULL AND (line > '!' OR NOT regexp_full_match(line, '\\s*'))"
     )
     fields = {"json": _json, "labels": _labels, "quotes": _quotes, "columns": _columns}.get(log_format.reader, _regex)(
@@ -37,13 +40,40 @@ def raw(log_format: LogFormat, file: str, parameters: Parameters) -> str:
 
 def _body(log_format: LogFormat, parameters: Parameters) -> str:
     """The line without what a collector wrote before it, and without the NULs a rotation leaves."""
-    bare = "CASE WHEN starts_with(line, chr(0)) THEN ltrim(line, chr(0)) ELSE line END"
-    if log_format.wrapper == "docker":
-        inner = "rtrim(CASE WHEN json_valid(line) THEN json_extract_string(line, '$.log') END, chr(10) || chr(13))"
-        return f"coalesce({inner}, line)"
-    if log_format.wrapper:
-        return f"regexp_replace({bare}, {parameters.bind(log_format.wrapper)}, '')"
-    return bare
+    wrapper = log_format.wrapper
+    if wrapper is not None and wrapper.line:
+        inner = f"coalesce(rtrim({_key('line', wrapper.line, parameters)}, chr(10) || chr(13)), line)"
+        return _plain(inner, log_format, parameters)
+    bare = _plain("CASE WHEN starts_with(line, chr(0)) THEN ltrim(line, chr(0)) ELSE line END", log_format, parameters)
+    return f"regexp_replace({bare}, {parameters.bind(wrapper.pattern)}, '')" if wrapper is not None else bare
+
+
+def _stamp(log_format: LogFormat, parameters: Parameters) -> str:
+    """The stamp that a collector put beside the line, as text."""
+    wrapper = log_format.wrapper
+    if wrapper is None or wrapper.time is None:
+        return "CAST(NULL AS VARCHAR)"
+    if wrapper.line:
+        return _key("line", wrapper.time.path, parameters)
+    return f"regexp_extract({_plain('line', log_format, parameters)}, {parameters.bind(wrapper.pattern)}, 1)"
+
+
+def _plain(text: str, log_format: LogFormat, parameters: Parameters) -> str:
+    return f"regexp_replace({text}, {parameters.bind(COLOUR)}, '', 'g')" if log_format.coloured else text
+
+
+def _key(text: str, key: str, parameters: Parameters) -> str:
+    path = parameters.bind(f'$."{key}"')
+    return f"CASE WHEN json_valid({text}) THEN json_extract_string({text}, {path}) END"
+
+
+def _carried(log_format: LogFormat) -> str:
+    """The columns that every reader hands on beside the fields."""
+    return "line_no, line, stamp" if _dated_outside(log_format) else "line_no, line"
+
+
+def _dated_outside(log_format: LogFormat) -> bool:
+    return log_format.wrapper is not None and log_format.stamp is log_format.wrapper.time
 
 
 def _names(log_format: LogFormat) -> str:
@@ -51,9 +81,10 @@ def _names(log_format: LogFormat) -> str:
 
 
 def _regex(log_format: LogFormat, parameters: Parameters) -> str:
+    carried = _carried(log_format)
     columns = ", ".join(f"s.f{i} AS f{i}" for i in range(len(log_format.fields)))
     return (
-        f"SELECT line_no, line, {columns} FROM (SELECT line_no, line, "
+        f"SELECT {carried}, {columns} FROM (SELECT {carried}, "
         f"regexp_extract(body, {parameters.bind(log_format.pattern)}, {_names(log_format)}) AS s FROM bodies)"
     )
 
@@ -62,10 +93,11 @@ def _json(log_format: LogFormat, parameters: Parameters) -> str:
     mended = "body"
     for pattern, by in BROKEN_JSON:
         mended = f"regexp_replace({mended}, {parameters.bind(pattern)}, {parameters.bind(by)}, 'g')"
+    carried = _carried(log_format)
     paths = [f.path for f in log_format.fields]
     columns = ", ".join(f"v[{i + 1}] AS f{i}" for i in range(len(paths)))
     return (
-        f"SELECT line_no, line, {columns} FROM (SELECT line_no, line, "
+        f"SELECT {carried}, {columns} FROM (SELECT {carried}, "
         f"CASE WHEN json_valid(body) THEN json_extract_string(body, {parameters.bind(paths)}) "
         f"WHEN json_valid({mended}) THEN json_extract_string({mended}, {parameters.bind(paths)}) END AS v "
         "FROM bodies)"
@@ -78,7 +110,7 @@ def _labels(log_format: LogFormat, parameters: Parameters) -> str:
         f"'\"') AS f{i}"
         for i, f in enumerate(log_format.fields)
     )
-    return f"SELECT line_no, line, {columns} FROM bodies"
+    return f"SELECT {_carried(log_format)}, {columns} FROM bodies"
 
 
 def _columns(log_format: LogFormat, parameters: Parameters) -> str:
@@ -115,9 +147,9 @@ def _quotes(log_format: LogFormat, parameters: Parameters) -> str:
     columns = ", ".join(f"CASE WHEN q THEN {texts[i]} ELSE s.f{i} END AS f{i}" for i in range(len(log_format.fields)))
     slow = f"regexp_extract(body, {parameters.bind(log_format.pattern)}, {_names(log_format)})"
     return (
-        f"SELECT line_no, line, {columns} FROM (SELECT *, CASE WHEN NOT q THEN {slow} END AS s FROM ("
+        f"SELECT {_carried(log_format)}, {columns} FROM (SELECT *, CASE WHEN NOT q THEN {slow} END AS s FROM ("
         f"SELECT *, coalesce({' AND '.join(checks)}, false) AS q FROM (SELECT *{cuts} FROM ("
-        "SELECT line_no, line, body, string_split(body, '\"') AS p FROM bodies))))"
+        "SELECT *, string_split(body, '\"') AS p FROM bodies))))"
     )
 
 

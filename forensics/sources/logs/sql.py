@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from forensics.sources.logs.catalogue import LogFormat
 from forensics.sources.logs.fields import Field
+from forensics.sources.logs.stamps import epoch_us
 
 _DAY_US = 86_400_000_000
-_LATEST_S = 4_102_444_800  # the year 2100: what is later is no time
 
 REQUEST_LINE = r"^([A-Za-z][A-Za-z0-9_-]*) +(?:(\S.*?) +HTTP/[0-9][0-9.]*|((?:/|\*|[A-Za-z]+://)\S*))$"
 """METHOD target PROTOCOL; without a protocol only for what is a path beyond doubt."""
@@ -23,28 +23,6 @@ _ID_SEGMENT = (
 
 _PLAIN_PATH = "(?:/(?:[a-z_-]*[g-z_-][a-z_-]*|[a-z]{0,6}[g-z][0-9]))+"
 """Segments that name no one thing: words with a letter that is no hex digit, and such as v1."""
-
-
-class Parameters:
-    """Values to bind. Text is written with marks; `finish` puts the values in the order the marks stand in."""
-
-    def __init__(self) -> None:
-        self._values: list[object] = []
-
-    def bind(self, value: object) -> str:
-        """A mark for the value."""
-        self._values.append(value)
-        return f"\x02{len(self._values) - 1}\x03"
-
-    def finish(self, sql: str) -> tuple[str, list[object]]:
-        """The text with ? for every mark, and the values in that order."""
-        pieces = sql.split("\x02")
-        text, values = [pieces[0]], []
-        for piece in pieces[1:]:
-            number, _, rest = piece.partition("\x03")
-            values.append(self._values[int(number)])
-            text.append("?" + rest)
-        return "".join(text), values
 
 
 def filled(x: str) -> str:
@@ -80,62 +58,6 @@ def _duration(x: str, field: Field) -> str:
     number = f"regexp_extract({x}, '^[0-9]+(?:[.][0-9]+)?')"
     cases = " ".join(f"WHEN ends_with({x}, '{s}') THEN {_micros(number, u)}" for s, u in _SUFFIXES)
     return f"CASE {cases} ELSE {_micros(number, '1000000')} END"
-
-
-def time_us(log_format: LogFormat, zone: str, parameters: Parameters) -> str:
-    """The stamp as microseconds since 1970 UTC, whatever the session's TimeZone; NULL when it is no time.
-
-    Args:
-        log_format: has a `time`, or a `date` and a `clock`.
-        zone: IANA name, for stamps without an offset.
-        parameters: takes the zone and the stamp's own format.
-    """
-    found = log_format.field("time")
-    if found is None:
-        date, clock = log_format.field("date"), log_format.field("clock")
-        if date is None or clock is None:
-            return "CAST(NULL AS BIGINT)"
-        text = f"(f{date[0]} || ' ' || f{clock[0]})"
-        guard = r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:[.]\d+)?$"
-        return f"CASE WHEN regexp_matches({text}, '{guard}') THEN epoch_us(TRY_CAST({text} AS TIMESTAMP)) END"
-    index, field = found
-    x = f"f{index}"
-    if field.unit == "clf":
-        return f"epoch_us(try_strptime(trim({x}, '[]'), '%d/%b/%Y:%H:%M:%S %z'))"
-    if field.unit == "clf_local":
-        local = f"try_strptime({x}, ['%d/%b/%Y:%H:%M:%S.%f', '%d/%b/%Y:%H:%M:%S'])"
-        return f"epoch_us(timezone({parameters.bind(zone)}, {local}))"
-    if field.unit == "epoch":
-        return epoch_us(x)
-    if field.unit.startswith("%"):
-        shape = parameters.bind(field.unit)
-        stamp = f"try_strptime({x}, {shape})"
-        offset = "%z" in field.unit.casefold()
-        return f"epoch_us({stamp})" if offset else f"epoch_us(timezone({parameters.bind(zone)}, {stamp}))"
-    return _iso_us(x, zone, parameters)
-
-
-def _iso_us(x: str, zone: str, parameters: Parameters) -> str:
-    """ISO 8601 with or without an offset; a comma before the fraction and a space before the offset are common."""
-    date = r"^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?"
-    text = f"replace(replace(replace({x}, ',', '.'), ' +', '+'), ' -', '-')"
-    return (
-        rf"CASE WHEN regexp_matches({x}, '{date}(?:Z|z| ?[+-]\d\d:?\d\d)$') "
-        f"THEN epoch_us(TRY_CAST({text} AS TIMESTAMPTZ)) "
-        f"WHEN regexp_matches({x}, '{date}$') "
-        f"THEN epoch_us(timezone({parameters.bind(zone)}, TRY_CAST({text} AS TIMESTAMP))) END"
-    )
-
-
-def epoch_us(x: str) -> str:
-    """A count since 1970 in s, ms, us or ns: which of them, its size tells. NULL before 1970 and after 2100."""
-    number = f"TRY_CAST({x} AS DECIMAL(38,9))"
-    return (
-        f"CASE WHEN {number} BETWEEN 0 AND {_LATEST_S} THEN CAST({number} * 1000000 AS BIGINT) "
-        f"WHEN {number} BETWEEN 0 AND {_LATEST_S}000 THEN CAST({number} * 1000 AS BIGINT) "
-        f"WHEN {number} BETWEEN 0 AND {_LATEST_S}000000 THEN CAST({number} AS BIGINT) "
-        f"WHEN {number} BETWEEN 0 AND {_LATEST_S}000000000 THEN CAST({number} / 1000 AS BIGINT) END"
-    )
 
 
 def request_words(log_format: LogFormat) -> str:

@@ -28,6 +28,7 @@ DEFAULTS: Mapping[str, Mapping[str, Any]] = {
     "deliveries": {"source_id": 3, "message_id": "M1", "business_key": "A"},
     "settlements": {"source_id": 4, "currency": "KRW", "movement": "payment"},
     "idempotency_log": {"source_id": 5, "status": "processed"},
+    "clock_folds": {"source_id": 1, "shown": "twice"},
     "dead_letters": {"source_id": 4, "reason": "503 Service Unavailable", "attempts": 5, "original": "{}"},
 }
 TIMES = {
@@ -38,6 +39,7 @@ TIMES = {
 } | {
     "dead_letters": "first_failed_at",
     "idempotency_log": "created_at",
+    "clock_folds": "read_at",
 }
 
 

@@ -124,7 +124,7 @@ def test_a_log_at_standard_input_names_no_hop(desk: Desk, monkeypatch: pytest.Mo
     [
         (b"", "-: the file is empty"),
         (b"%PDF-1.7\n", "-: this is a PDF document; expected a table or an access log"),
-        (b"hello\n", "-:1: neither a table nor a log line of a known format: 'hello'"),
+        (b"hello\n", "-:1: neither a table nor a log that a known format reads half of: 'hello'"),
     ],
 )
 def test_what_cannot_be_used_is_told_under_its_name(

@@ -152,4 +152,4 @@ def test_it_is_the_stamp_that_counts_not_the_start(desk: Desk, time_is: str, tol
         "INSERT INTO requests (source_id, line_no, started_at, duration_us, method, path, route) "
         "VALUES (1, 1, TIMESTAMP '2025-10-25 23:59:55', 3610000000, 'GET', '/', '/')"
     )
-    assert folds.note_log_folds(desk.connection, 1, time_is, "Europe/Berlin") == told
+    assert folds.settle_log_folds(desk.connection, 1, time_is, "Europe/Berlin") == told

@@ -106,7 +106,7 @@ def test_repeated_headings_are_told_apart(desk: Desk) -> None:
 
 def test_a_list_without_headings_is_no_table(desk: Desk) -> None:
     refused = desk.refusal("17,39.80\n18,39.80\n")
-    assert "payments.csv:1: neither a table nor a log line of a known format: '17,39.80'" in refused.message
+    assert "payments.csv:1: neither a table nor a log that a known format reads half of: '17,39.80'" in refused.message
 
 
 def test_irregular_tables_are_read_fast_enough(desk: Desk) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -56,9 +57,9 @@ def recognised(*lines: str) -> LogFormat:
     return found.format
 
 
-@pytest.mark.parametrize("sample", log_catalogue.samples(), ids=lambda s: s.format_id)
+@pytest.mark.parametrize("sample", log_catalogue.built_in().samples, ids=lambda s: s.format_id)
 def test_a_sample_line_is_recognised_and_read_as_the_catalogue_says(sample: Sample, write: Write) -> None:
-    log_format = recognised(*sample.sample)
+    log_format = replace(recognised(*sample.sample), latest=sample.latest)
     assert log_format.id == sample.format_id
     lines = sample.sample if sample.line in sample.sample else (sample.line,)
     path = write("".join(f"{line}\n" for line in lines))
@@ -70,12 +71,12 @@ def test_a_sample_line_is_recognised_and_read_as_the_catalogue_says(sample: Samp
 
 
 def test_every_format_of_the_catalogue_has_a_sample() -> None:
-    shown = {s.format_id for s in log_catalogue.samples()}
-    assert {f.id for f in log_catalogue.text_formats()} | {s.id for s in log_catalogue.json_shapes()} <= shown
+    shown = {s.format_id for s in log_catalogue.built_in().samples}
+    assert {f.id for f in log_catalogue.built_in().text} | {s.id for s in log_catalogue.built_in().json} <= shown
 
 
 def test_the_columns_are_those_of_requests_in_order_and_type(write: Write) -> None:
-    log_format = recognised(log_catalogue.samples()[0].line)
+    log_format = recognised(log_catalogue.built_in().samples[0].line)
     select, values = logs.requests_sql(log_format, str(write("x\n")), "UTC")
     with connect() as connection:
         described = connection.execute(f"DESCRIBE ({select})", values).fetchall()

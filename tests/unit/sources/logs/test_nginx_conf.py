@@ -112,7 +112,7 @@ def test_a_log_that_no_format_of_it_reads_is_recognised_as_ever_and_that_is_said
     line = '10.0.0.1 - - [14/Mar/2026:01:00:00 +0000] "POST /pay HTTP/1.1" 200 1 "-" "curl"\n'
     loaded, rows = _load(tmp_path, line, "path", nginx_conf=conf)
     assert rows == [("/pay",)]
-    assert any(n.endswith("; the log_format of --nginx-conf does not read them") for n in loaded.sources[0].notes)
+    assert any(n.endswith("; the formats of --nginx-conf do not read them") for n in loaded.sources[0].notes)
 
 
 @pytest.mark.parametrize(
