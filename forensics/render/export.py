@@ -16,16 +16,14 @@ from typing import Any
 
 from forensics.amounts import plain, plain_by_currency
 from forensics.model import (
-    BusinessKey,
     CohortPolicy,
-    DecisionOutcome,
     Finding,
     RepeatRow,
     Scan,
-    SettingsUsed,
     Source,
 )
 from forensics.render.balance import plain_settlement
+from forensics.render.basis import plain_business_key, plain_decision, plain_settings
 from forensics.render.conduct import plain_conduct, plain_deliveries, plain_keys, plain_letters, plain_violations
 from forensics.render.hops import plain_herd, plain_layers
 
@@ -63,9 +61,9 @@ def render_findings(scan: Scan, version: str) -> str:
         ],
         "examined": [{"question": e.question, "status": e.status, "why": e.why} for e in scan.examined],
         "payments": _payments(scan),
-        "settings": _settings(scan.settings),
-        "decisions": [_decision(o) for o in scan.decisions],
-        "business_key": _business_key(scan.business_key),
+        "settings": plain_settings(scan.settings),
+        "decisions": [plain_decision(o) for o in scan.decisions],
+        "business_key": plain_business_key(scan.business_key),
         "causes": {c.cause: {"rows": c.rows, "amount": plain_by_currency(c.amount)} for c in scan.causes},
         "policies": [_policy(p) for p in scan.policies],
         "traffic": _traffic(scan),
@@ -125,54 +123,6 @@ def _payments(scan: Scan) -> dict[str, Any] | None:
         "refund_amount": plain_by_currency(p.refund_amount),
         "refused_rows": p.refused_rows,
         "refused_amount": plain_by_currency(p.refused_amount),
-    }
-
-
-def _settings(used: SettingsUsed | None) -> dict[str, Any] | None:
-    return {"file": used.file, "says": list(used.says)} if used else None
-
-
-def _decision(outcome: DecisionOutcome) -> dict[str, Any]:
-    decision = outcome.decision
-    return {
-        "group_id": outcome.group_id or decision.group_id,
-        "business_key": outcome.business_key or decision.business_key,
-        "group_state": decision.group_state,
-        "decision": "duplicate" if decision.is_duplicate else "not a duplicate",
-        "by": decision.by,
-        "why": decision.why,
-        "until": decision.until.isoformat() if decision.until else None,
-        "where": decision.where,
-        "status": outcome.status,
-        "status_why": outcome.why,
-        "rows": outcome.rows,
-        "amount": plain_by_currency(outcome.amount),
-    }
-
-
-def _business_key(key: BusinessKey | None) -> dict[str, Any] | None:
-    if key is None:
-        return None
-    return {
-        "columns": list(key.columns),
-        "given": key.given,
-        "why": key.why,
-        "cautions": list(key.cautions),
-        "day_zone": key.day_zone,
-        "candidates": [
-            {
-                "columns": list(c.columns),
-                "coverage": round(c.coverage, 4),
-                "named": c.named,
-                "unnamed": c.effects - c.named,
-                "acts": c.acts,
-                "repeated": c.repeated,
-                "repeating": c.repeating,
-                "most": c.most,
-                "other_amounts": c.other_amounts,
-            }
-            for c in key.candidates
-        ],
     }
 
 
