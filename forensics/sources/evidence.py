@@ -11,6 +11,7 @@ import codecs
 import gzip
 import hashlib
 import lzma
+import re
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -30,6 +31,7 @@ _SAMPLE = 1 << 18
 
 SHEETS = ("xlsx", "ods")
 _ODS = b"application/vnd.oasis.opendocument.spreadsheet"
+_HOLE = re.compile(r"(^|\n)\x00+")
 _REFUSED_MAGIC = (
     (b"%PDF", "a PDF document", "export the table behind it as CSV"),
     (b"\x89PNG", "a PNG picture", "give the table or log itself, not a picture of it"),
@@ -214,7 +216,8 @@ def _encoding(sample: bytes, path: Path) -> str:
     """
     if sample.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
-    if sample[:400].count(0) > len(sample[:400]) // 5:
+    head = re.sub(_HOLE.pattern.encode(), rb"\1", sample)[:400]
+    if head.count(0) > len(head) // 5 or not head:
         raise UnrecognisedError(
             f"{path}: binary data, expected a table (CSV, JSON, Parquet, xlsx, ods) or an access log",
             "export it in one of these forms",
@@ -250,14 +253,16 @@ def _transcode(file: IO[bytes], encoding: str, target: Path, old_mac: bool) -> _
     """Write the text as UTF-8 without byte order mark.
 
     Bytes that are not of the encoding become U+FFFD, and so do NUL and the unit separator: readers below use the
-    latter as the one character that no line contains. Lines that end in a carriage return alone get line feeds.
+    latter as the one character that no line contains. Lines that end in a carriage return alone get line feeds. The
+    NULs before a line are the hole that a rotation left in a file still being written to (copytruncate): no text.
     """
     decoder = codecs.getincrementaldecoder("utf-8-sig" if encoding == "utf-8" else encoding)(errors="replace")
     lines, quotes, replaced, last = 0, False, 0, "\n"
     with target.open("w", encoding="utf-8", newline="") as out:
         while True:
             block = file.read(_BLOCK)
-            text = decoder.decode(block, final=not block).replace("\x00", "\ufffd").replace("\x1f", "\ufffd")
+            text = _HOLE.sub(r"\1", decoder.decode(block, final=not block))
+            text = text.replace("\x00", "\ufffd").replace("\x1f", "\ufffd")
             text = text.replace("\r", "\n") if old_mac else text
             out.write(text)
             lines += text.count("\n")

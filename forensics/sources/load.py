@@ -271,6 +271,12 @@ def _given(staged: Staged, options: Options) -> dict[str, str]:
 def _refuse(evidence: Evidence, staged: Staged, found: columns.Recognition) -> None:
     headings = columns.shown_headings(staged)
     missing = " and ".join(found.missing)
+    if not found.mapping:
+        raise UnrecognisedError(
+            f"{evidence.path}: no heading is known and no log format reads half of its lines; as headings it has: "
+            f"{headings[:400]}",
+            "a log: describe it with --log-format; a table: say what its columns are with --map order_id=HEADING ...",
+        )
     raise UnrecognisedError(
         f"{evidence.path}: nearest to {found.kind}, but no column could be recognised as {missing}; "
         f"the columns are: {headings[:400]}",

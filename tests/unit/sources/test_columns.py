@@ -193,6 +193,11 @@ def test_an_id_alone_makes_no_table_of_another_kind(desk: Desk, text: str) -> No
     assert "payments.csv: nearest to" in desk.refusal(text).message
 
 
+def test_a_text_without_any_known_heading_is_called_neither_log_nor_table(desk: Desk) -> None:
+    refusal = desk.refusal("10:00 router up,core 1\n10:01 router down,core 2\n10:02 router up,core 1\n")
+    assert "no heading is known and no log format reads half of its lines" in refusal.message
+
+
 def test_the_kind_that_the_user_says_wins(desk: Desk) -> None:
     assert desk.source("id,what\nm1,x\n", kind="dead_letters").kind == "dead_letters"
 

@@ -51,6 +51,11 @@ def _zip(members: dict[str, bytes]) -> bytes:
     return buffer.getvalue()
 
 
+def test_the_hole_that_a_rotation_leaves_before_a_line_is_no_text(work: Path) -> None:
+    evidence = _prepared(work, bytes(4096) + b"first\n" + bytes(512) + b"second\nwith \x00 inside\n")
+    assert (_text(evidence), evidence.lines) == ("first\nsecond\nwith \ufffd inside\n", 3)
+
+
 # What is no evidence --------------------------------------------------------------------------------------------
 
 
