@@ -137,7 +137,7 @@ def _pair(record: Mapping[str, Any], base: _Base, lost: bool | None) -> Pair:
         gap_s=record["gap_us"] / 1e6,
         amount_purchases=purchases,
         amount_later=later,
-        own_others=record["purchases"] - 2,
+        own_others=record["others"],
         busy=base.busy[record["created_at"].hour],
         lost=lost,
         failed_between=record["failed_between"] > 0,

@@ -2,8 +2,9 @@
 -- title   = "Equal purchases soon after one another"
 -- answers = "Which effects repeat customer, currency and amount of one under another order within the window, and what stands beside them in the ledger?"
 -- kind    = "detection"
--- needs   = ["acts", "equal_purchases"]
+-- needs   = ["acts", "effects", "equal_purchases"]
 -- params.checkout_window_us = { type = "BIGINT", default = 7200000000, help = "Longest time between a checkout and the second one after a false failure, in microseconds." }
+-- params.most_purchases = { type = "BIGINT", default = 50, help = "Customers who pay an amount more often than this are not looked at: that is a habit, or a stand-in for many customers." }
 -- columns.source_id         = { type = "BIGINT", help = "File the later row stands in." }
 -- columns.line_no           = { type = "BIGINT", help = "Line or row in that file." }
 -- columns.first_source_id   = { type = "BIGINT", help = "File the earlier row stands in." }
@@ -12,7 +13,7 @@
 -- columns.currency          = { type = "VARCHAR", help = "ISO 4217; XXX when the source names none." }
 -- columns.amount            = { type = "DECIMAL(18,4)", help = "Amount of either." }
 -- columns.gap_us            = { type = "BIGINT", help = "Microseconds between them." }
--- columns.purchases         = { type = "BIGINT", help = "Effects of that customer, currency and amount in the whole ledger." }
+-- columns.others            = { type = "BIGINT", help = "Effects of that customer, currency and amount that lie further than the window from both." }
 -- columns.failed_between    = { type = "BIGINT", help = "Rows of the same customer, currency and amount between the two that failed or whose end is not known." }
 -- columns.given_back        = { type = "BIGINT", help = "Refunds, voids and chargebacks that name the order or the payment of either." }
 -- columns.created_at        = { type = "TIMESTAMP", help = "When the later one was booked, UTC." }
@@ -42,9 +43,24 @@
 -- ///
 WITH pairs AS (
   SELECT
-    source_id, line_no, first_source_id, first_line_no, customer_id, currency, amount, first_at, created_at, gap_us, purchases
+    source_id, line_no, first_source_id, first_line_no, customer_id, currency, amount, first_at, created_at, gap_us
   FROM equal_purchases
   WHERE gap_us <= $checkout_window_us
+    AND purchases <= $most_purchases
+),
+habits AS (
+  SELECT
+    p.source_id,
+    p.line_no,
+    count(
+      CASE
+        WHEN date_diff('microsecond', e.created_at, p.first_at) > $checkout_window_us
+          OR date_diff('microsecond', p.created_at, e.created_at) > $checkout_window_us THEN 1
+      END
+    ) AS others
+  FROM pairs AS p
+  JOIN effects AS e ON e.customer_id = p.customer_id AND e.currency = p.currency AND e.amount = p.amount
+  GROUP BY p.source_id, p.line_no
 ),
 failures AS (
   SELECT p.source_id, p.line_no, count(*) AS failed_between
@@ -96,7 +112,7 @@ SELECT
   p.currency,
   p.amount,
   p.gap_us,
-  p.purchases,
+  h.others,
   coalesce(x.failed_between, 0) AS failed_between,
   coalesce(g.given_back, 0) AS given_back,
   p.created_at,
@@ -126,6 +142,7 @@ SELECT
 FROM pairs AS p
 JOIN acts AS s ON s.source_id = p.source_id AND s.line_no = p.line_no
 JOIN acts AS f ON f.source_id = p.first_source_id AND f.line_no = p.first_line_no
+JOIN habits AS h ON h.source_id = p.source_id AND h.line_no = p.line_no
 LEFT JOIN failures AS x ON x.source_id = p.source_id AND x.line_no = p.line_no
 LEFT JOIN given AS g ON g.source_id = p.source_id AND g.line_no = p.line_no
 ORDER BY p.source_id, p.line_no
