@@ -100,7 +100,7 @@ def _group_id(row: LedgerRow) -> str:
 
 
 def _acts(effects: Sequence[LedgerRow]) -> Iterator[list[LedgerRow]]:
-    """Effects of one order that could be one act: same amount, currency, instrument and payer (unknown ones fit any)."""
+    """Effects of one order that could be one act: same amount, currency, instrument and payer (unknown fits any)."""
 
     def key(row: LedgerRow) -> tuple[str, Decimal]:
         return row.currency, row.amount

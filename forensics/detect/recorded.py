@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import time, timedelta
+from itertools import pairwise
 
 from forensics.detect.rows import LedgerRow
 
@@ -68,7 +69,7 @@ def shifted_copies(rows: Iterable[LedgerRow]) -> dict[Where, WrittenAgain]:
             firsts[_cells(row)].append(row)
     shifts: dict[tuple[int, int], list[tuple[timedelta, LedgerRow, LedgerRow]]] = defaultdict(list)
     for same in firsts.values():
-        for first, row in zip(same, same[1:], strict=False):
+        for first, row in pairwise(same):
             files = min(first.source_id, row.source_id), max(first.source_id, row.source_id)
             shifts[files].append((row.created_at - first.created_at, first, row))
     again: dict[Where, WrittenAgain] = {}
