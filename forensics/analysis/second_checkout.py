@@ -6,10 +6,11 @@ Three readings of such a pair compete, by Bayes' rule:
     twice    the customer meant two, one soon after the other
     chance   two purchases with nothing to do with one another
 
-With r the share of purchases that an equal one follows within the window W beyond chance, f(t) the density of the time
-between the two (log-uniform from a second to W: people take seconds or an hour), and q the rate of equal purchases by
-chance, the weights are r/2 f(t), r/2 f(t) and q, each times the odds of the clues under that reading. The halves say
-that nothing but the clues tells the first two apart: without any, the probability stays below one half.
+With f(t) the density of the time between the two (log-uniform from a second to the window W: people take seconds or an
+hour) and q the rate of equal purchases by chance, the weights are s f(t), max(m, s) f(t) and q, each times the odds of
+the clues under that reading. m is the share of purchases of all other hours that repeat an equal one within W: what
+customers do when nothing is wrong. s is what the other purchases of this hour repeat beyond m: failures come in bursts.
+A burst may as well be a sale, so m is no less than s: without a clue the probability stays below one half.
 
 q is learnt in three steps, each shrunk towards the one before (gamma-Poisson): from the ledger, from the purchases of
 that amount, from those of that customer; times how busy the hour of the day is. Amounts and customers differ widely in
@@ -58,10 +59,9 @@ class Habits:
         """Pairs within the window that chance makes."""
         return self.purchases * self.rate * self.window_s
 
-    @property
-    def close_share(self) -> float:
-        """Share of purchases that an equal one follows within the window beyond chance."""
-        return (max(0.0, self.within - self.expected) + 1) / (self.purchases + _FEW)
+    def meant_share(self, hour_purchases: int, hour_again: int) -> float:
+        """Share of the purchases outside an hour that repeat an equal one within the window."""
+        return (self.within - hour_again + 1) / (self.purchases - hour_purchases + _FEW)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +77,10 @@ class Pair:
     """Purchases of that amount by that customer beside the two."""
     busy: float
     """How busy the hour of the day is: 1 is the mean."""
+    hour_purchases: int
+    """Purchases in the very hour of the later one."""
+    hour_again: int
+    """Those that repeat an equal one within the window, the later one among them."""
     lost: bool | None
     """Whether the caller of the first got no answer in time."""
     failed_between: bool
@@ -123,8 +127,11 @@ def read_pair(pair: Pair, habits: Habits) -> Reading:
     of_amount = shrunk(pair.amount_later, pair.amount_purchases * each_s, habits.rate)
     own = shrunk(pair.own_others, habits.span_s, of_amount) * pair.busy
     gap = max(pair.gap_s, _SHORTEST_S)
-    close = habits.close_share / (gap * math.log(habits.window_s / _SHORTEST_S))
-    weights = [close / 2, close / 2, own]
+    density = 1 / (gap * math.log(habits.window_s / _SHORTEST_S))
+    meant = habits.meant_share(pair.hour_purchases, pair.hour_again)
+    others = max(0.0, pair.hour_again - 1 - meant * pair.hour_purchases)
+    once = (others + 1) / (pair.hour_purchases + _FEW)
+    weights = [once * density, max(meant, once) * density, own]
     spoken = []
     for name, (speaks, odds) in _CLUES.items():
         if speaks(pair):

@@ -8,7 +8,7 @@ not even a shared key or a lost reply puts one into refunds.csv.
 from __future__ import annotations
 
 import hashlib
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -50,6 +50,8 @@ class _Base:
     """Purchases, and equal ones by chance, of each currency and amount at issue."""
     busy: Mapping[int, float]
     """How busy each hour of the day is: 1 is the mean."""
+    hours: Mapping[int, tuple[int, int]]
+    """Purchases, and those that repeat an equal one, of each hour since 1970."""
 
 
 def measure_second_checkouts(runner: Runner, rows: Sequence[RepeatRow]) -> SecondCheckouts | str:
@@ -124,21 +126,27 @@ def _base(runner: Runner, rate: Mapping[str, Any]) -> _Base:
         (r["currency"], r["amount"]): (r["purchases"], r["later"])
         for r in runner.run("duplicates/equal_purchase_amounts", checkout_window_us=WINDOW_US).records()
     }
-    hours = {r["hour"]: r["purchases"] for r in runner.run("duplicates/purchases_by_hour").records()}
-    # One purchase more in every hour: an hour without any is not one in which nothing can happen.
-    whole = sum(hours.values()) + 24
-    return _Base(habits, amounts, {hour: 24 * (hours.get(hour, 0) + 1) / whole for hour in range(24)})
+    by_hour = runner.run("duplicates/purchases_by_hour", checkout_window_us=WINDOW_US).records()
+    # One purchase more in every hour of the day: an hour without any is not one in which nothing can happen.
+    of_day = Counter(range(24))
+    for r in by_hour:
+        of_day[r["hour_no"] % 24] += r["purchases"]
+    busy = {hour: 24 * n / of_day.total() for hour, n in of_day.items()}
+    return _Base(habits, amounts, busy, {r["hour_no"]: (r["purchases"], r["again"]) for r in by_hour})
 
 
 def _pair(record: Mapping[str, Any], base: _Base, lost: bool | None) -> Pair:
     purchases, later = base.amounts[(record["currency"], record["amount"])]
     ids = (("idempotency_key", "first_idempotency_key"), ("request_id", "first_request_id"))
+    hour_purchases, hour_again = base.hours[int(record["created_at"].timestamp() // 3600)]
     return Pair(
         gap_s=record["gap_us"] / 1e6,
         amount_purchases=purchases,
         amount_later=later,
         own_others=record["others"],
         busy=base.busy[record["created_at"].hour],
+        hour_purchases=hour_purchases,
+        hour_again=hour_again,
         lost=lost,
         failed_between=record["failed_between"] > 0,
         same_id=any(record[mine] and record[mine] == record[theirs] for mine, theirs in ids),

@@ -18,6 +18,8 @@ PAIR = Pair(
     amount_later=0,
     own_others=0,
     busy=1.0,
+    hour_purchases=4,
+    hour_again=1,
     lost=None,
     failed_between=False,
     same_id=False,
@@ -38,10 +40,10 @@ def test_rates_are_shrunk_towards_the_mean_by_the_shape() -> None:
 def test_the_weights_are_those_of_the_formula() -> None:
     # In days: q0 = 1/(1000 + 100); q1 = 0.02/(20 + 0.02/q0) = 0.02/42; q2 = 0.02/(10 + 0.02/q1) = 0.02/52. Chance
     # gives 1000 q0 2h of the one pair.
-    expected = 1000 / (1100 * DAY) * 7200
-    close = (1 - expected + 1) / 2000 / (180 * log(7200)) / 2
+    # The others of its hour repeat nothing: s = 1/(4 + 1000), more than m = 1/(996 + 1000), which rises to s.
+    close = 1 / 1004 / (180 * log(7200))
     chance = 0.02 / (52 * DAY)
-    assert QUIET.expected == pytest.approx(expected)
+    assert QUIET.expected == pytest.approx(1000 / (1100 * DAY) * 7200)
     assert once(PAIR) == pytest.approx(close / (2 * close + chance))
 
 
@@ -79,8 +81,18 @@ def test_a_busy_hour_and_a_longer_time_speak_for_chance() -> None:
     assert once(replace(PAIR, gap_s=7000.0)) < once(PAIR)
 
 
-def test_more_equal_purchases_within_the_window_than_chance_gives_speak_against_it() -> None:
-    assert once(PAIR, replace(QUIET, within=40)) > once(PAIR)
+def test_where_customers_at_large_buy_twice_at_all_hours_one_more_who_did_is_no_second_checkout() -> None:
+    # 50 of 1000 purchases repeat one: m = (50 - 1 + 1)/1996 = 0.025 against s = 0.001.
+    habit = replace(QUIET, within=50)
+    assert once(PAIR, habit) < 0.05
+    assert once(replace(PAIR, lost=True), habit) > once(PAIR, habit)
+
+
+def test_an_hour_in_which_many_buy_twice_speaks_for_failures_up_to_one_half() -> None:
+    habit = replace(QUIET, within=50)
+    burst = replace(PAIR, hour_purchases=100, hour_again=40)
+    assert once(PAIR, habit) < once(burst, habit) < 0.5
+    assert once(burst, habit) > 0.4
 
 
 def test_a_ledger_of_an_hour_watches_nothing_and_rests_on_the_prior() -> None:
