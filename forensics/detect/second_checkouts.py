@@ -67,17 +67,20 @@ def measure_second_checkouts(runner: Runner, rows: Sequence[RepeatRow]) -> Secon
     base = _base(runner, rate)
     judged = {(r.source_id, r.line_no): r for r in rows}
     lost = _lost_first_replies(runner)
+    stands = _standing(rows)
     suspects: list[RepeatRow] = []
     beside: dict[Where, RepeatRow] = {}
-    for record in runner.run("duplicates/second_checkouts", checkout_window_us=WINDOW_US).records():
+    pairs = runner.run("duplicates/second_checkouts", checkout_window_us=WINDOW_US).records()
+    for record in sorted(pairs, key=lambda r: (r["created_at"], r["source_id"], r["line_no"])):
         where, first_where = _places(record)
-        mine, first = judged.get(where), judged.get(first_where)
+        mine = judged.get(where)
         if (mine and mine.role in _OUT) or _is_settled(record):
             continue
         reading = read_pair(_pair(record, base, lost.get(where)), base.habits)
         if reading.probabilities["once"] < LISTED_FROM:
             continue
-        kept = _stands(first, judged, beside.get(first_where) or _kept(record))
+        kept = stands.get(first_where) or judged.get(first_where) or _kept(record)
+        stands[where] = kept
         suspect = _suspect(record, reading, kept)
         suspects.append(suspect)
         for row in (kept, suspect):
@@ -177,12 +180,11 @@ def _lost_first_replies(runner: Runner) -> dict[Where, bool | None]:
 # Rows ------------------------------------------------------------------------------------------------------------
 
 
-def _stands(first: RepeatRow | None, judged: Mapping[Where, RepeatRow], otherwise: RepeatRow) -> RepeatRow:
-    """The payment that stands if the later one is a second checkout: of a repeated act, the one that is kept."""
-    if first is None:
-        return otherwise
-    group = (r for r in judged.values() if r.group_id == first.group_id and r.role == "kept")
-    return next(group, first) if first.role in ("excess", "refunded") else first
+def _standing(rows: Sequence[RepeatRow]) -> dict[Where, RepeatRow]:
+    """By place of an excess: the payment of its act that stands. A third checkout is held against the first alike."""
+    kept = {r.group_id: r for r in rows if r.role == "kept"}
+    excess = (r for r in rows if r.role in ("excess", "refunded") and r.group_id in kept)
+    return {(r.source_id, r.line_no): kept[r.group_id] for r in excess}
 
 
 def _kept(record: Mapping[str, Any]) -> RepeatRow:

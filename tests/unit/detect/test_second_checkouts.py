@@ -72,3 +72,19 @@ def test_money_given_back_one_reference_and_numbers_of_a_series_settle_a_pair(gi
         {"at": 9, "customer_id": "F", "order_id": "F2", "instalment": "2"},
     )
     assert (found.within, found.suspects) == (3, ())
+
+
+def test_a_third_checkout_is_held_against_the_first_in_whatever_order_the_rows_stand(given: Any) -> None:
+    found = measured(
+        given,
+        {"at": 200, "order_id": "D", "payment_id": "P3"},
+        {"at": 90, "order_id": "B", "payment_id": "P2"},
+        {"at": 0, "payment_id": "P1"},
+    )
+    assert [(r.order_id, r.kept_payment_id) for r in found.suspects] == [("B", "P1"), ("D", "P1")]
+    assert {(r.role, r.order_id) for r in found.beside} == {
+        ("kept", "A"),
+        ("second_checkout", "B"),
+        ("second_checkout", "D"),
+    }
+    assert len({r.group_id for r in found.beside}) == 1
