@@ -128,6 +128,7 @@ def write_reports(scan: Scan, folder: Path, meta: ReportMeta) -> Path:
     """
     refundable = [r for r in scan.rows if duplicates.is_refundable(r, scan.refund_confidence)]
     doubtful = [r for r in scan.rows if duplicates.needs_review(r, scan.refund_confidence)]
+    doubtful += scan.second_checkouts.suspects if scan.second_checkouts else ()
     texts = {
         "findings.json": export.render_findings(scan, meta.tool_version),
         "duplicates.csv": export.render_duplicates(scan),

@@ -25,6 +25,7 @@ from forensics.detect.causes import Explained, Setting, explain
 from forensics.detect.design import judge_design
 from forensics.detect.ledger import judge_rows
 from forensics.detect.letter_findings import find_letters
+from forensics.detect.second_checkouts import find_second_checkouts, measure_second_checkouts
 from forensics.detect.settlement import Reconciled, measure_settlement
 from forensics.detect.settlement_finding import find_settlement
 from forensics.detect.violations import find_violations
@@ -96,6 +97,9 @@ class Scanner:
         if reconciled and summary:
             rows = duplicates.hold_back_refused(rows, reconciled.refused)
             summary = duplicates.summarise(self._runner, rows, self._options.refund_confidence)
+        again = self._ask(
+            "second_checkouts", "payments", lambda: measure_second_checkouts(self._runner, rows), rests_on="duplicates"
+        )
         self._note_policies(explained)
         flow = self._ask("traffic", "requests", self._traffic)
         layered = self._ask("layers", "requests", lambda: layers.measure_layers(self._runner))
@@ -106,6 +110,7 @@ class Scanner:
             findings += duplicates.find_duplicates(summary, rows, self._key)
             findings += decisions.find_decisions(self._decided, rows)
             findings += policies.find_policies(explained.policies, explained.match)
+        findings += find_second_checkouts(again) if again else ()
         findings += [traffic.find_traffic(flow)] if flow else []
         findings += [layers.find_layers(layered)] if layered else []
         findings += [herd.find_herd(waves)] if waves else []
@@ -136,6 +141,7 @@ class Scanner:
             layers=layered,
             herd=waves,
             settlement=reconciled.settlement if reconciled else None,
+            second_checkouts=again,
         )
         return self._with_conduct(scan)
 

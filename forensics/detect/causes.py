@@ -214,6 +214,9 @@ def _row(item: Judged, verdict: Verdict | None, policy: str | None, policy_ties:
     cause: str | None = None
     confidence, lawful = (1.0 if item.beyond_doubt else 0.7), 0.0
     alternatives: tuple[tuple[str, float], ...] = ()
+    lawful_class = item.lawful_class
+    if item.doubt:
+        confidence, alternatives = 1 - item.doubt, (("double_submit", item.doubt),)
     if verdict is not None:
         cause, confidence = verdict.cause, verdict.confidence
         lawful = dict(verdict.probabilities)["legitimate"]
@@ -222,6 +225,7 @@ def _row(item: Judged, verdict: Verdict | None, policy: str | None, policy_ties:
         why = "; ".join([item.why, *spoken])
         if cause == "legitimate":
             role, cause = ("legitimate" if role == "excess" else role), None
+            lawful_class = "split_tender" if "half_price" in verdict.clues else "bought_twice"
             why = f"{why}; read as a payment split in two or a second act of the order"
     return RepeatRow(
         group_id=item.group_id,
@@ -252,6 +256,7 @@ def _row(item: Judged, verdict: Verdict | None, policy: str | None, policy_ties:
         channel=row.channel,
         source_id=row.source_id,
         line_no=row.line_no,
+        lawful_class=lawful_class if role == "legitimate" else None,
     )
 
 
@@ -261,7 +266,13 @@ def _excess_probability(item: Judged, verdict: Verdict | None, policy_ties: bool
     spoken = set(verdict.clues) if verdict is not None else set[str]()
     if "one_moment" in spoken:
         return round(min(sure, _ONE_MOMENT), 4)
-    same_instrument = bool(item.row.instrument and item.previous and item.row.instrument == item.previous.instrument)
+    # The next part of a bill is paid by the same card too, but on another day.
+    same_instrument = bool(
+        item.row.instrument
+        and item.previous
+        and item.row.instrument == item.previous.instrument
+        and (item.gap_us or 0) <= _LONGEST_GAP_US
+    )
     by_policy = policy_ties and verdict is not None and verdict.cause == "retry" and verdict.confidence >= 0.9
     same_instrument = same_instrument and "two_readings" not in spoken
     tied = item.beyond_doubt or same_instrument or by_policy or TIES & spoken

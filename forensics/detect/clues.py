@@ -78,7 +78,7 @@ def collect_clues(runner: Runner, rows: Sequence[Judged], resolution_us: int) ->
             same_call=_same_call(item.row, previous, calls) if per_call else None,
             other_key=_other_key(item.row, previous) if keeping else None,
             second_clicks=clicks if keeping else 0,
-            previous_lost=_lost(before, call) if before else None,
+            previous_lost=was_lost(before, call) if before else None,
             by_hand=_by_hand(item.row) if hands_known else None,
             in_block=_where(item.row) in blocks,
             redelivered=redelivered,
@@ -154,7 +154,7 @@ def _other_key(row: LedgerRow, previous: LedgerRow) -> bool | None:
     return mine != theirs if mine and theirs else None
 
 
-def _lost(before: Call, after: Call | None) -> bool | None:
+def was_lost(before: Call, after: Call | None) -> bool | None:
     """Whether the caller of the earlier effect got no answer in time.
 
     Where the log keeps the late answer of a caller that has gone (200 after a long time), the next request began

@@ -8,20 +8,17 @@ These are simple rules; where they cannot know, they say less, not more.
 from __future__ import annotations
 
 import hashlib
-import re
 from collections import defaultdict
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
 from itertools import groupby
 
+from forensics.detect.lawful import Lawful, again, alone, is_tied, within_authorisation
+from forensics.detect.recorded import Where, WrittenAgain, shifted_copies, written_again
 from forensics.detect.rows import Judged, LedgerRow
 from forensics.runner import Runner
-
-# Retry schedules of job queues and webhooks reach days; a repeat after six days is a series, unless a key ties it.
-SERIES_AFTER = timedelta(days=6)
-_NTH_OF_M = re.compile(r"(\d+)\s*/\s*(\d+)")
 
 
 def judge_rows(runner: Runner, named: str = "order") -> tuple[Judged, ...]:
@@ -30,28 +27,34 @@ def judge_rows(runner: Runner, named: str = "order") -> tuple[Judged, ...]:
     `named`: what repeats of an act share, in words.
     """
     result = runner.run("duplicates/rows_of_repeated_orders")
-    rows = (LedgerRow(*cells) for cells in result.rows)
+    rows = [LedgerRow(*cells) for cells in result.rows]
+    shifted = shifted_copies(rows)
     acts = groupby(rows, key=lambda r: r.business_key)
-    return tuple(judged for _, act in acts for judged in judge_order(list(act), named))
+    return tuple(judged for _, act in acts for judged in judge_order(list(act), named, shifted))
 
 
-def judge_order(rows: Sequence[LedgerRow], named: str = "order") -> list[Judged]:
-    """The roles of the rows under one business key, which come in time order."""
-    repeated = _recorded_twice(rows)
+def judge_order(
+    rows: Sequence[LedgerRow], named: str = "order", shifted: Mapping[Where, WrittenAgain] | None = None
+) -> list[Judged]:
+    """The roles of the rows under one business key, which come in time order.
+
+    `shifted`: rows of any act that are copies read in another zone, which no single act can show.
+    """
+    repeated = {**(shifted or {}), **written_again(rows)}
     refunds = [r for r in rows if r.is_refund and (r.source_id, r.line_no) not in repeated]
     judged: dict[tuple[int, int], Judged] = {}
     for row in rows:
         where = (row.source_id, row.line_no)
         if where in repeated:
-            judged[where] = _plain(
-                row, "recorded_twice", f"the same payment id as line {repeated[where]}: one payment, two rows"
-            )
+            copy = repeated[where]
+            judged[where] = replace(_plain(row, "recorded_twice", copy.why), beyond_doubt=copy.beyond_doubt)
         elif not row.is_effect:
             judged[where] = _plain(row, "not_an_effect", f"{row.kind} {row.status}: no money moved into the ledger")
     effects = [r for r in rows if (r.source_id, r.line_no) not in judged]
     effects = _captures_within_authorisation(rows, effects, judged)
     for act in _acts(effects):
-        for item in _judge_act(act, refunds, others=len(effects) - len(act), named=named):
+        others = [r for r in effects if r not in act]
+        for item in _judge_act(act, refunds, others, named):
             judged[(item.row.source_id, item.row.line_no)] = item
     return [judged[(r.source_id, r.line_no)] for r in rows]
 
@@ -82,13 +85,13 @@ def _captures_within_authorisation(
             rest.append(twin)
         rest.append(row)
     for row in lawful:
-        why = f"a capture within the {held[row.currency].normalize():f} {row.currency} that were authorised"
-        judged[(row.source_id, row.line_no)] = _plain(row, "legitimate", why)
+        reason = within_authorisation(f"{held[row.currency].normalize():f} {row.currency}")
+        judged[(row.source_id, row.line_no)] = _plain(row, "legitimate", reason.why, reason)
     return rest
 
 
-def _plain(row: LedgerRow, role: str, why: str) -> Judged:
-    return Judged(row, _group_id(row), role, why, True, None, None, None)
+def _plain(row: LedgerRow, role: str, why: str, lawful: Lawful | None = None) -> Judged:
+    return Judged(row, _group_id(row), role, why, True, None, None, None, lawful.name if lawful else None)
 
 
 def _group_id(row: LedgerRow) -> str:
@@ -96,38 +99,33 @@ def _group_id(row: LedgerRow) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
-def _recorded_twice(rows: Sequence[LedgerRow]) -> dict[tuple[int, int], int]:
-    """Rows that repeat a payment id already seen with the same kind, status and amount -> line of the first."""
-    first: dict[tuple[object, ...], LedgerRow] = {}
-    again: dict[tuple[int, int], int] = {}
-    for row in rows:
-        if row.payment_id is None:
-            continue
-        same = (row.payment_id, row.kind, row.status, row.amount, row.currency)
-        if same in first:
-            again[(row.source_id, row.line_no)] = first[same].line_no
-        else:
-            first[same] = row
-    return again
-
-
 def _acts(effects: Sequence[LedgerRow]) -> Iterator[list[LedgerRow]]:
-    """Effects of one order that could be one act: same amount, currency and instrument (an unknown one fits any)."""
+    """Effects of one order that could be one act: same amount, currency, instrument and payer (unknown fits any)."""
 
     def key(row: LedgerRow) -> tuple[str, Decimal]:
         return row.currency, row.amount
 
     for _, same_amount in groupby(sorted(effects, key=key), key=key):
         act = sorted(same_amount, key=lambda r: (r.created_at, r.source_id, r.line_no))
-        instruments = {r.instrument for r in act if r.instrument}
-        if len(instruments) > 1:
-            first = next(r.instrument for r in act if r.instrument)
-            yield from ([r for r in act if (r.instrument or first) == i] for i in sorted(instruments))
-        else:
-            yield act
+        for same_instrument in _apart(act, [r.instrument for r in act]):
+            # A key or a request that two customers share is one call: the name of the payer is what differs.
+            tied = any(is_tied(row, same_instrument[:n]) for n, row in enumerate(same_instrument))
+            payers = [None if tied else r.customer_id for r in same_instrument]
+            yield from _apart(same_instrument, payers)
 
 
-def _judge_act(act: Sequence[LedgerRow], refunds: Sequence[LedgerRow], others: int, named: str) -> Iterator[Judged]:
+def _apart(act: Sequence[LedgerRow], names: Sequence[str | None]) -> Iterator[list[LedgerRow]]:
+    """The rows by what each is named; those without a name go with the first that has one."""
+    known = [name for name in names if name]
+    if not known:
+        yield list(act)
+    for name in sorted(set(known)):
+        yield [row for row, mine in zip(act, names, strict=True) if (mine or known[0]) == name]
+
+
+def _judge_act(
+    act: Sequence[LedgerRow], refunds: Sequence[LedgerRow], others: Sequence[LedgerRow], named: str
+) -> Iterator[Judged]:
     """Roles of effects that could be one act, in time order. `others`: effects under its key that are not of it."""
     if not act:
         return
@@ -137,12 +135,13 @@ def _judge_act(act: Sequence[LedgerRow], refunds: Sequence[LedgerRow], others: i
     for i, row in enumerate(act):
         previous = act[i - 1] if i else None
         gap = _micros(row.created_at - previous.created_at) if previous else None
-        lawful = _lawful(row, act[:i], refunds) if i else None
-        if i == 0 or lawful:
-            role = "legitimate" if lawful else ("kept" if len(act) > 1 else "legitimate")
-            why = lawful or _why_first(act, others)
-            judged.append(Judged(row, _group_id(row), role, why, True, gap, previous, None))
+        lawful = alone(row, others) if len(act) == 1 else again(act, i, refunds) if i else None
+        if lawful:
+            judged.append(_lawful(row, lawful, gap, previous))
             kept = row
+        elif i == 0:
+            why = "the first effect of the act: it stands"
+            judged.append(Judged(row, _group_id(row), "kept", why, True, gap, previous, None))
         else:
             why, sure = _why_excess(row, kept, named)
             excess.append(i)
@@ -150,12 +149,9 @@ def _judge_act(act: Sequence[LedgerRow], refunds: Sequence[LedgerRow], others: i
     yield from _given_back(judged, excess, refunds)
 
 
-def _why_first(act: Sequence[LedgerRow], others: int) -> str:
-    if len(act) > 1:
-        return "the first effect of the act: it stands"
-    if others:
-        return "the only effect of this amount and instrument: a part payment or another act of the order"
-    return "the only effect of the act"
+def _lawful(row: LedgerRow, why: Lawful, gap_us: int | None, previous: LedgerRow | None) -> Judged:
+    sure = not why.doubt
+    return Judged(row, _group_id(row), "legitimate", why.why, sure, gap_us, previous, None, why.name, why.doubt)
 
 
 def _why_excess(row: LedgerRow, kept: LedgerRow, named: str) -> tuple[str, bool]:
@@ -175,49 +171,6 @@ def _why_excess(row: LedgerRow, kept: LedgerRow, named: str) -> tuple[str, bool]
     if row.instrument and row.instrument == kept.instrument:
         return f"{base}, same instrument", False
     return base, False
-
-
-def _lawful(row: LedgerRow, before: Sequence[LedgerRow], refunds: Sequence[LedgerRow]) -> str | None:
-    """Why a repeat of amount and instrument is lawful, or None when nothing says so."""
-    kept = before[0]
-    last = before[-1]
-    tied = _tied(row, before)
-    if _numbered_apart(row, before):
-        return "numbered as another instalment or shipment of the series"
-    given_back = sum(kept.created_at <= r.created_at <= row.created_at and abs(r.amount) == row.amount for r in refunds)
-    if given_back >= len(before):
-        return "charged again after what came before it was given back"
-    if row.kind == "topup" and not tied:
-        return "a top-up: one number stands for the wallet, not for one act"
-    if row.created_at - last.created_at > SERIES_AFTER and not tied:
-        return "more than six days after the one before: a series or an instalment"
-    return None
-
-
-def _tied(row: LedgerRow, before: Iterable[LedgerRow]) -> bool:
-    """Whether a key, request or message ties the row to an earlier effect."""
-    return any(
-        mine is not None and mine == theirs
-        for other in before
-        for mine, theirs in (
-            (row.idempotency_key, other.idempotency_key),
-            (row.request_id, other.request_id),
-            (row.message_no, other.message_no),
-        )
-    )
-
-
-def _numbered_apart(row: LedgerRow, before: Sequence[LedgerRow]) -> bool:
-    """Whether the row bears a series number that no earlier effect bears: 2/4 after 1/4, instalment 2 after 1."""
-    mine = _number(row)
-    return mine is not None and all(_number(other) not in (None, mine) for other in before)
-
-
-def _number(row: LedgerRow) -> str | None:
-    if row.instalment:
-        return row.instalment
-    match = _NTH_OF_M.search(row.memo or "")
-    return match.group(0) if match else None
 
 
 def _given_back(judged: Sequence[Judged], excess: Sequence[int], refunds: Sequence[LedgerRow]) -> Iterator[Judged]:

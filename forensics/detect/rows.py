@@ -71,3 +71,7 @@ class Judged:
     """That effect."""
     kept: LedgerRow | None
     """For excess and refunded rows: the effect that stands."""
+    lawful_class: str | None = None
+    """For legitimate rows: the class, see forensics.detect.lawful."""
+    doubt: float = 0.0
+    """For legitimate rows: that it is one payment too many all the same."""

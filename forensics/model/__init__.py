@@ -12,7 +12,7 @@ from forensics.model.decisions import Decision, DecisionOutcome
 from forensics.model.deliveries import ActsDelivered, Deliveries
 from forensics.model.evidence import EvidenceRow, Examined, Refused, SettingsUsed, Source
 from forensics.model.findings import SEVERITIES, Finding, Scan
-from forensics.model.payments import Amounts, CauseTotal, PaymentsSummary, RepeatRow, Settlement
+from forensics.model.payments import Amounts, CauseTotal, PaymentsSummary, RepeatRow, SecondCheckouts, Settlement
 from forensics.model.policies import (
     CatalogueEntry,
     CohortPolicy,
@@ -59,6 +59,7 @@ __all__ = [
     "Refused",
     "RepeatRow",
     "Scan",
+    "SecondCheckouts",
     "SettingsUsed",
     "Settlement",
     "Source",

@@ -10,7 +10,7 @@ from forensics.model.conduct import Conduct, DeadLetters
 from forensics.model.decisions import DecisionOutcome
 from forensics.model.deliveries import Deliveries
 from forensics.model.evidence import EvidenceRow, Examined, Refused, SettingsUsed, Source
-from forensics.model.payments import Amounts, CauseTotal, PaymentsSummary, RepeatRow, Settlement
+from forensics.model.payments import Amounts, CauseTotal, PaymentsSummary, RepeatRow, SecondCheckouts, Settlement
 from forensics.model.policies import CohortPolicy, GapPicture
 from forensics.model.traffic import Herd, Layers, Traffic, TrafficBin
 
@@ -82,6 +82,8 @@ class Scan:
     deliveries: Deliveries | None = None
     """None when not examined."""
     settlement: Settlement | None = None
+    """None when not examined."""
+    second_checkouts: SecondCheckouts | None = None
     """None when not examined."""
 
     @property

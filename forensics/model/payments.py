@@ -30,7 +30,8 @@ class RepeatRow:
     gap_us: int | None
     """Since the previous effect of the act; None for the first and for rows that are no effect."""
     role: str
-    """kept | excess | recorded_twice | legitimate | not_an_effect | refunded (an excess that was given back)."""
+    """kept | excess | recorded_twice | legitimate | not_an_effect | refunded (an excess that was given back) |
+    second_checkout (an equal purchase under another order: never in the sums of the excess)."""
     why: str
     """The reason for the role, in words."""
     cause: str | None
@@ -56,6 +57,8 @@ class RepeatRow:
     """Why an excess row is not for refunds.csv although it is beyond doubt; None when nothing holds it back."""
     group_state: str = ""
     """The same as long as the rows and amounts of its group are; what a decision is bound to."""
+    lawful_class: str | None = None
+    """For legitimate rows: which kind of lawful repeat, see forensics.detect.lawful; None where it repeats nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +87,26 @@ class PaymentsSummary:
     refused_rows: int = 0
     """Excess rows for which the provider holds no money: booked in the ledger only, so nothing can go back."""
     refused_amount: Amounts = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class SecondCheckouts:
+    """Equal purchases of one customer under another order soon after, that may be one purchase paid twice."""
+
+    effects: int
+    purchases: int
+    """Effects that name a customer; the others could not be looked at."""
+    within: int
+    """Equal purchases within the window, whatever they are."""
+    expected: float
+    """How many of them chance gives."""
+    window_s: float
+    suspects: tuple[RepeatRow, ...]
+    """Those likely enough for a person to judge, role second_checkout; in no sum of the excess."""
+    amount: Amounts
+    """Of the suspects, by currency."""
+    beside: tuple[RepeatRow, ...]
+    """Suspects and the payments before them that stand in no repeated act, for duplicates.csv."""
 
 
 @dataclass(frozen=True, slots=True)

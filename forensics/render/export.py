@@ -15,13 +15,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from forensics.amounts import plain, plain_by_currency
-from forensics.model import (
-    CohortPolicy,
-    Finding,
-    RepeatRow,
-    Scan,
-    Source,
-)
+from forensics.model import CohortPolicy, Finding, RepeatRow, Scan, Source
+from forensics.render.again import plain_second_checkouts
 from forensics.render.balance import plain_settlement
 from forensics.render.basis import plain_business_key, plain_decision, plain_settings
 from forensics.render.conduct import plain_conduct, plain_deliveries, plain_keys, plain_letters, plain_violations
@@ -64,6 +59,7 @@ def render_findings(scan: Scan, version: str) -> str:
         "settings": plain_settings(scan.settings),
         "decisions": [plain_decision(o) for o in scan.decisions],
         "business_key": plain_business_key(scan.business_key),
+        "second_checkouts": plain_second_checkouts(scan.second_checkouts),
         "causes": {c.cause: {"rows": c.rows, "amount": plain_by_currency(c.amount)} for c in scan.causes},
         "policies": [_policy(p) for p in scan.policies],
         "traffic": _traffic(scan),
@@ -234,13 +230,15 @@ DUPLICATE_COLUMNS = (
     "line_no",
     "why",
     "group_state",
+    "lawful_class",
 )
 
 
 def render_duplicates(scan: Scan) -> str:
-    """duplicates.csv: every ledger row of every business act with more than one effect."""
+    """duplicates.csv: every ledger row of every act with more than one effect, then purchases made twice."""
     names = {s.source_id: s.name for s in scan.sources}
-    return render_csv(DUPLICATE_COLUMNS, (_duplicate(row, names) for row in scan.rows))
+    beside = scan.second_checkouts.beside if scan.second_checkouts else ()
+    return render_csv(DUPLICATE_COLUMNS, (_duplicate(row, names) for row in (*scan.rows, *beside)))
 
 
 def _duplicate(row: RepeatRow, names: Mapping[int, str]) -> dict[str, object]:
@@ -262,4 +260,5 @@ def _duplicate(row: RepeatRow, names: Mapping[int, str]) -> dict[str, object]:
         "line_no": row.line_no,
         "why": row.why,
         "group_state": row.group_state,
+        "lawful_class": row.lawful_class,
     }

@@ -11,6 +11,7 @@ from forensics.amounts import money_words
 from forensics.analysis.words import policy_words, seconds
 from forensics.model import CatalogueEntry, MatchResult, RankedPolicy, Scan, Source
 from forensics.model.business_key import DEFAULT_KEY
+from forensics.render.again import render_second_checkouts
 from forensics.render.balance import render_settlement
 from forensics.render.conduct import render_conduct, render_letters
 
@@ -25,6 +26,7 @@ def render_summary(scan: Scan, report: Path | None) -> str:
         *_key(scan),
         ("money", _money(scan)),
         *_decided(scan),
+        *_checkouts(scan),
         ("why", _why(scan)),
         ("causes", _causes(scan)),
         ("traffic", _traffic(scan)),
@@ -122,6 +124,11 @@ def _decided(scan: Scan) -> list[tuple[str, str]]:
     text += f": {_plural(out, 'payment')} taken out of the excess, {sure:,} called duplicates" if applied else ""
     left = Counter(o.status for o in scan.decisions if o.status != "applied")
     return [("decided", text + "".join(f"; {n} {status}" for status, n in sorted(left.items())))]
+
+
+def _checkouts(scan: Scan) -> list[tuple[str, str]]:
+    text = render_second_checkouts(scan.second_checkouts)
+    return [("again", text)] if text else []
 
 
 def _why(scan: Scan) -> str:

@@ -18,6 +18,7 @@
 -- columns.sender          = { type = "VARCHAR", help = "Sending system." }
 -- columns.message_no      = { type = "VARCHAR", help = "Message number." }
 -- columns.provider_ref    = { type = "VARCHAR", help = "The provider's reference." }
+-- columns.customer_id     = { type = "VARCHAR", help = "Who pays." }
 -- ///
 SELECT
   source_id,
@@ -34,7 +35,8 @@ SELECT
   channel,
   sender,
   message_no,
-  provider_ref
+  provider_ref,
+  customer_id
 FROM acts
 WHERE status IN ('captured', 'refunded')
   AND kind IN ('charge', 'capture', 'topup')

@@ -45,6 +45,7 @@ TOP = {
     "dead_letters",
     "deliveries",
     "settlement",
+    "second_checkouts",
     "findings",
 }
 
