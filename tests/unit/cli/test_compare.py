@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from pathlib import Path
 from typing import Any
@@ -57,10 +58,9 @@ def test_json_holds_all_of_it_with_money_as_text(forensics: Any, runs: Path) -> 
 
 
 def test_a_decision_shows_as_a_group_that_is_gone(forensics: Any, runs: Path) -> None:
-    head, first, *_ = (runs / "old" / "duplicates.csv").read_text().splitlines()
-    row = dict(zip(head.split(","), first.split(","), strict=False))
-    state = (runs / "old" / "duplicates.csv").read_text().splitlines()[1].rsplit(",", 1)[1]
-    decision = f"{row['group_id']},{state},not a duplicate,jin,two people,"
+    with (runs / "old" / "duplicates.csv").open(encoding="utf-8", newline="") as file:
+        row = next(csv.DictReader(file))
+    decision = f"{row['group_id']},{row['group_state']},not a duplicate,jin,two people,"
     (runs / "d.csv").write_text(f"group_id,group_state,decision,by,why,until\n{decision}\n")
     said = forensics("investigate", "old.csv", "--out", "decided", "--decisions", "d.csv")
     assert "decided    1 of 1 decision applied: 1 payment taken out of the excess, 0 called duplicates" in said.out
