@@ -229,8 +229,8 @@ DUPLICATE_COLUMNS = (
     "source",
     "line_no",
     "why",
-    "group_state",
     "lawful_class",
+    "group_state",
 )
 
 
@@ -259,6 +259,6 @@ def _duplicate(row: RepeatRow, names: Mapping[int, str]) -> dict[str, object]:
         "source": names.get(row.source_id, row.source_id),
         "line_no": row.line_no,
         "why": row.why,
-        "group_state": row.group_state,
         "lawful_class": row.lawful_class,
+        "group_state": row.group_state,
     }
