@@ -27,6 +27,7 @@ from forensics.detect.ledger import judge_rows
 from forensics.detect.letter_findings import find_letters
 from forensics.detect.settlement import Reconciled, measure_settlement
 from forensics.detect.settlement_finding import find_settlement
+from forensics.detect.traffic_finding import find_traffic
 from forensics.detect.violations import find_violations
 from forensics.errors import ForensicsError, UsageError
 from forensics.model import (
@@ -106,7 +107,7 @@ class Scanner:
             findings += duplicates.find_duplicates(summary, rows, self._key)
             findings += decisions.find_decisions(self._decided, rows)
             findings += policies.find_policies(explained.policies, explained.match)
-        findings += [traffic.find_traffic(flow)] if flow else []
+        findings += [find_traffic(flow)] if flow else []
         findings += [layers.find_layers(layered)] if layered else []
         findings += [herd.find_herd(waves)] if waves else []
         if modes:
@@ -136,6 +137,7 @@ class Scanner:
             layers=layered,
             herd=waves,
             settlement=reconciled.settlement if reconciled else None,
+            what_if=traffic.measure_what_if(flow, layered, waves) if flow else None,
         )
         return self._with_conduct(scan)
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from forensics.detect.traffic import TrafficAnswer, find_traffic, growth_words, measure_traffic
+from forensics.detect.traffic import TrafficAnswer, measure_traffic
+from forensics.detect.traffic_finding import find_traffic, growth_words
 
 NOON = datetime(2026, 11, 30, 12, tzinfo=UTC)
 MINUTE = 60

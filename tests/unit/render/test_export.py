@@ -46,6 +46,7 @@ TOP = {
     "deliveries",
     "settlement",
     "findings",
+    "what_if",
 }
 
 
