@@ -36,13 +36,15 @@ class Followed:
     trouble: int = 0
     answer: int = 0
     nothing: int = 0
+    unknown: int = 0
+    """Of no known client."""
     troubled: int = 0
     """Those of them that failed or were slow themselves."""
 
     @property
     def requests(self) -> int:
         """All of them."""
-        return self.trouble + self.answer + self.nothing
+        return self.trouble + self.answer + self.nothing + self.unknown
 
 
 def of_counts(retries: int, in_doubt: tuple[int, int], requests: int) -> Share:
@@ -95,10 +97,10 @@ def by_trace(followed: Followed) -> Share:
     request in trouble, whichever is more.
     """
     total, troubled = followed.requests, followed.troubled
-    if not total or not followed.trouble + followed.answer:
+    if not total or 2 * followed.unknown > total:
         return Share(0.0, None, 1.0)
     chance = followed.answer / max(1, total - troubled)
-    most = max(followed.trouble + followed.answer, troubled)
+    most = max(followed.trouble + followed.answer + followed.unknown, troubled)
     high = wilson(min(total, most), total)[1]
     if chance > _CROWDED:
         return Share(0.0, None, high)

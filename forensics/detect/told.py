@@ -152,6 +152,7 @@ def _all(followed: Mapping[int, Followed]) -> Followed:
         sum(p.trouble for p in parts),
         sum(p.answer for p in parts),
         sum(p.nothing for p in parts),
+        sum(p.unknown for p in parts),
         sum(p.troubled for p in parts),
     )
 

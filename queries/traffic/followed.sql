@@ -9,7 +9,7 @@
 -- params.reach_us = { type = "BIGINT", default = 60000000, help = "A retry comes no later than this after the attempt before it started, in microseconds." }
 -- params.slow_us  = { type = "BIGINT", default = 1000000, help = "An answer that took this long, in microseconds, came too late for callers that give up." }
 -- columns.stated    = { type = "INTEGER", help = "1: says it is a first attempt; 2: says it is a later one; 0: does not say." }
--- columns.followed  = { type = "VARCHAR", help = "What came before it within reach: trouble (failed or slow), answer, or nothing." }
+-- columns.followed  = { type = "VARCHAR", help = "What came before it within reach: trouble (failed or slow), answer, nothing, or unknown without a client." }
 -- columns.requests  = { type = "BIGINT", help = "Requests." }
 -- columns.troubled  = { type = "BIGINT", help = "Those that themselves failed or were slow." }
 -- ///
@@ -44,7 +44,8 @@ told AS (
     says,
     trouble,
     CASE
-      WHEN client IS NULL OR before_us IS NULL OR started_us - before_us > $reach_us THEN 'nothing'
+      WHEN client IS NULL THEN 'unknown'
+      WHEN before_us IS NULL OR started_us - before_us > $reach_us THEN 'nothing'
       WHEN trouble_before = 1 THEN 'trouble'
       ELSE 'answer'
     END AS came_after

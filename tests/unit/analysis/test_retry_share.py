@@ -47,7 +47,7 @@ def test_an_address_that_stands_for_everybody_tells_nothing() -> None:
 
 
 def test_a_log_without_clients_has_no_trace() -> None:
-    assert by_trace(Followed(nothing=500, troubled=300)) == Share(0.0, None, 1.0)
+    assert by_trace(Followed(unknown=500, troubled=300)) == Share(0.0, None, 1.0)
 
 
 def test_without_trouble_there_is_nothing_to_try_again() -> None:
@@ -78,7 +78,7 @@ def test_where_the_trace_tells_nothing_the_silent_may_be_anything_and_are_likeli
 
 @given(COUNTS, COUNTS, COUNTS, st.floats(min_value=0, max_value=1))
 def test_the_likeliest_share_is_never_outside_its_bounds(trouble: int, answer: int, nothing: int, part: float) -> None:
-    share = by_trace(Followed(trouble, answer, nothing, int(part * (trouble + answer + nothing))))
+    share = by_trace(Followed(trouble, answer, nothing, 0, int(part * (trouble + answer + nothing))))
     assert 0 <= share.low <= share.high <= 1
     if share.point is not None:
         assert share.low <= share.point <= share.high
