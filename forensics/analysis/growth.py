@@ -20,7 +20,7 @@ class Growth:
     users_low: float
     users_high: float
     by_retries: float | None
-    """Share of the growth's logarithm that retries carry, 1 less those of users; None when requests did not change."""
+    """Share of the growth's logarithm that retries carry, users the rest; None below a growth of a fifth."""
 
 
 def take_apart(requests: float, before: Share, during: Share) -> Growth | None:
@@ -36,7 +36,7 @@ def take_apart(requests: float, before: Share, during: Share) -> Growth | None:
     low = requests * (1 - during.high) / (1 - before.low)
     high = requests * (1 - during.low) / max(1e-9, 1 - before.high)
     growth = log(requests)
-    by_retries = (growth - log(users)) / growth if abs(growth) > 1e-9 else None
+    by_retries = (growth - log(users)) / growth if requests >= _GREW and users > 0 else None
     return Growth(requests, users, low, high, by_retries)
 
 

@@ -29,7 +29,7 @@ class TrafficAnswer:
     parameters: Mapping[str, object]
     """With which traffic/requests_by_bin gives the counts behind the numbers."""
     loads: tuple[Load, ...]
-    """The incident step by step; empty when first attempts cannot be told."""
+    """The incident step by step; empty when there is none, or first attempts cannot be told."""
     load_step_s: float
 
 
@@ -76,7 +76,7 @@ def measure_traffic(
     measured = _Measured(compared, counts, shares, told, flood)
     parameters = {"bin_us": int(timeline.step_s * 1e6), "basis": told.basis, "at_hop": told.hop}
     step_s, bins = timeline.drawn()
-    loads = _loads(timeline, compared.incident, shares[1])
+    loads = _loads(timeline, compared.incident, shares[1]) if compared.found else ()
     return TrafficAnswer(_traffic(measured), bins, step_s, parameters, loads, timeline.step_s)
 
 
@@ -206,7 +206,7 @@ def _loads(timeline: Timeline, incident: Window, share: Share) -> tuple[Load, ..
 
 
 def measure_what_if(answer: TrafficAnswer, layers: Layers | None, herd: Herd | None) -> WhatIf | None:
-    """What other ways to retry would have made of the incident; None when first attempts cannot be told."""
+    """What other ways to retry would have made of the incident; None when there are no loads to suppose it of."""
     if not answer.loads:
         return None
     scenarios = suppose(answer.loads, _one_layer(layers), _jittered_peak(herd))

@@ -84,7 +84,7 @@ class Scan:
     settlement: Settlement | None = None
     """None when not examined."""
     what_if: WhatIf | None = None
-    """None when requests were not examined, or first attempts cannot be told."""
+    """None when requests were not examined, none stood out, or first attempts cannot be told."""
 
     @property
     def failed(self) -> bool:

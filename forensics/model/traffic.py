@@ -34,7 +34,7 @@ class Traffic:
     users_ratio_low: float | None = None
     users_ratio_high: float | None = None
     growth_by_retries: float | None = None
-    """Share of the growth's logarithm that retries carry, users the rest; None when nothing can be taken apart."""
+    """Share of the growth's logarithm that retries carry, users the rest; None without a growth."""
     verdict_why: tuple[str, ...] = ()
     cannot_tell_from: tuple[str, ...] = ()
     """What the verdict cannot be told apart from, in words."""

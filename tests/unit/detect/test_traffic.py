@@ -294,7 +294,8 @@ def test_one_clients_flood_is_no_growth_of_users(given: Any) -> None:
     assert (traffic.requests_ratio, traffic.verdict) == (4.0, "neither")
     # 600 clients of the crowd and the one.
     assert traffic.verdict_why[0] == (
-        "one client of 601 started 1800 of the incident's calls, of which 0% were answered well; without them users x1.00"
+        "one client of 601 started 1800 of the incident's calls, of which 0% were answered well; "
+        "without them users x1.00"
     )
 
 
