@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from forensics.detect.timeline import Window, WindowCounts
 from forensics.runner import Runner
@@ -28,6 +29,8 @@ class Flood:
     """Those beyond the rate of the baseline."""
     good_share: float
     """Of those calls, answered below 400; above a half the flood makes effects."""
+    orders: int
+    """Distinct orders in the paths of its requests; 0 where paths name none."""
     of_clients: int
     """Clients in the incident."""
 
@@ -59,23 +62,23 @@ def find_flood(
     return _flood(rows, scale, during.first + during.unnumbered - scale * (before.first + before.unnumbered))
 
 
-def _flood(rows: Sequence[tuple[object, ...]], scale: float, growth: float) -> Flood | None:
-    chosen: list[tuple[int, int, float]] = []
-    for _, client, earlier, calls, good, _orders, _clients in rows:
-        if not isinstance(calls, int) or not isinstance(earlier, int) or not isinstance(good, int) or not client:
+def _flood(rows: Sequence[tuple[Any, ...]], scale: float, growth: float) -> Flood | None:
+    chosen: list[tuple[int, int, float, int]] = []
+    for _, client, earlier, calls, good, orders, _ in rows:
+        if not client:  # of no known client
             continue
         added = calls - scale * earlier
         sudden = calls >= _TIMES_BEFORE * scale * earlier and calls >= _FEWEST_CALLS
         if sudden and growth > 0 and added >= _PART_OF_GROWTH * growth:
-            chosen.append((calls, good, added))
+            chosen.append((calls, good, added, orders))
     if not chosen:
         return None
-    calls = sum(c for c, _, _ in chosen)
-    of_clients = rows[0][6]
+    calls = sum(c for c, _, _, _ in chosen)
     return Flood(
         clients=len(chosen),
         calls=calls,
-        added=sum(a for _, _, a in chosen),
-        good_share=min(1.0, sum(g for _, g, _ in chosen) / calls),
-        of_clients=of_clients if isinstance(of_clients, int) else 0,
+        added=sum(a for _, _, a, _ in chosen),
+        good_share=min(1.0, sum(g for _, g, _, _ in chosen) / calls),
+        orders=sum(o for _, _, _, o in chosen),
+        of_clients=rows[0][6],
     )

@@ -173,7 +173,7 @@ def _flood_words(flood: Flood, people: float) -> str:
     few = "one client" if flood.clients == 1 else f"{flood.clients} clients"
     return (
         f"{few} of {flood.of_clients} started {flood.calls} of the incident's calls, of which {flood.good_share:.0%} "
-        f"were answered well; without them users x{people:.2f}"
+        f"were answered well{f', for {flood.orders} orders' if flood.orders else ''}; without them users x{people:.2f}"
     )
 
 
