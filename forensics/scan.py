@@ -28,6 +28,7 @@ from forensics.detect.letter_findings import find_letters
 from forensics.detect.second_checkouts import find_second_checkouts, measure_second_checkouts
 from forensics.detect.settlement import Reconciled, measure_settlement
 from forensics.detect.settlement_finding import find_settlement
+from forensics.detect.traffic_finding import find_traffic
 from forensics.detect.violations import find_violations
 from forensics.errors import ForensicsError, UsageError
 from forensics.model import (
@@ -111,7 +112,7 @@ class Scanner:
             findings += decisions.find_decisions(self._decided, rows)
             findings += policies.find_policies(explained.policies, explained.match)
         findings += find_second_checkouts(again) if again else ()
-        findings += [traffic.find_traffic(flow)] if flow else []
+        findings += [find_traffic(flow)] if flow else []
         findings += [layers.find_layers(layered)] if layered else []
         findings += [herd.find_herd(waves)] if waves else []
         if modes:
@@ -142,6 +143,7 @@ class Scanner:
             herd=waves,
             settlement=reconciled.settlement if reconciled else None,
             second_checkouts=again,
+            what_if=traffic.measure_what_if(flow, layered, waves) if flow else None,
         )
         return self._with_conduct(scan)
 

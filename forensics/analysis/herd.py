@@ -86,6 +86,9 @@ def find_burst(ended: Mapping[int, int]) -> Burst | None:
     best: tuple[float, Burst] | None = None
     for step in sorted(ended):
         for length in (1, 2, 3):
+            # Too few, or fewer than the excess to beat: a long log has millions of such steps.
+            if sum(ended.get(step + k, 0) for k in range(length)) < max(FEWEST_CALLS, best[0] if best else 0):
+                continue
             burst = _burst(ended, step, step + length)
             expected = length * burst.beside
             excess = (burst.calls - expected) / (1 + expected) ** 0.5

@@ -2,30 +2,21 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from forensics.analysis.windows import find_windows
-from forensics.model import Finding, Traffic, TrafficBin
+from forensics.analysis.growth import Growth, judge, judge_between, take_apart
+from forensics.analysis.retry_share import Share
+from forensics.analysis.what_if import ASSUMPTIONS, Load, suppose
+from forensics.detect.crowd import Flood, find_flood
+from forensics.detect.timeline import Compared, Timeline, Window, WindowCounts, choose_windows, read_timeline
+from forensics.detect.told import Told, always_one, measure_share, tell_attempts
+from forensics.model import Herd, Layers, Traffic, TrafficBin, WhatIf
 from forensics.runner import Runner
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MOST_BINS = 720
-_FIGURE_BINS = 120
 _FEWEST_REQUESTS = 20
-# Many logs stamp whole seconds: a finer step would show the comb of the clock.
-_STEPS_S = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400)
-_BASES = (
-    ("trace_id", "with_trace", "traces", "trace id"),
-    ("request_id", "with_request", "request_ids", "request id"),
-    ("idempotency_key", "with_key", "keys", "idempotency key"),
-    ("order_id", "with_order", "orders", "order in the path"),
-)
-
-Window = tuple[datetime, datetime]
+_GREW = 1.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,29 +28,26 @@ class TrafficAnswer:
     step_s: float
     parameters: Mapping[str, object]
     """With which traffic/requests_by_bin gives the counts behind the numbers."""
+    loads: tuple[Load, ...]
+    """The incident step by step; empty when there is none, or first attempts cannot be told."""
+    load_step_s: float
 
 
 @dataclass(frozen=True, slots=True)
-class _Counts:
-    first: int
-    retries: int
-    unnumbered: int
-    seconds: float
+class _Measured:
+    """Baseline and incident side by side."""
+
+    compared: Compared
+    counts: tuple[WindowCounts, WindowCounts]
+    shares: tuple[Share, Share]
+    told: Told
+    flood: Flood | None
 
     @property
-    def requests(self) -> int:
-        return self.first + self.retries + self.unnumbered
-
-
-@dataclass(frozen=True, slots=True)
-class _Setting:
-    """What is compared, and how attempts are told."""
-
-    windows: tuple[Window, Window]
-    why: str
-    coverage: float
-    basis: str
-    scope: str
+    def requests_ratio(self) -> float | None:
+        """Of the rates; None without requests in the baseline."""
+        before, during = (c.requests / c.seconds if c.seconds else 0.0 for c in self.counts)
+        return during / before if before else None
 
 
 def measure_traffic(
@@ -74,219 +62,164 @@ def measure_traffic(
     if not hops:
         return None
     hop = max(hops, key=lambda h: (h["requests"], h["hop"]))
-    basis, basis_words = _basis(hop)
-    span_s = max((hop["last_at"] - hop["first_at"]).total_seconds(), 1.0)
-    step_s = next((s for s in _STEPS_S if span_s / s <= _MOST_BINS), _STEPS_S[-1])
-    bins = _bins(runner, step_s, basis, hop["hop"])
-    windows, why = _windows(bins, step_s, incident, baseline)
-    before, during = (_count(bins, step_s, w, _clipped(w, hop)) for w in windows)
-    coverage = hop["with_attempt"] / hop["requests"]
-    scope = "requests with a state-changing method (POST, PUT, PATCH, DELETE)" + (
-        f" at hop {hop['hop']}" if hop["hop"] else ""
-    )
-    figure_s = next((s for s in _STEPS_S if span_s / s <= _FIGURE_BINS), _STEPS_S[-1])
-    traffic = _split(before, during, _Setting(windows, why, coverage, basis_words, scope))
-    parameters = {"bin_us": int(step_s * 1e6), "basis": basis, "at_hop": hop["hop"]}
-    step = max(figure_s, step_s)
-    return TrafficAnswer(traffic, _timeline(bins, step_s, step), step, parameters)
+    told = tell_attempts(runner, hop)
+    timeline = read_timeline(runner, told.basis, told.hop, (hop["first_at"], hop["last_at"]))
+    compared = choose_windows(timeline, incident, baseline)
+    windows = (compared.baseline, compared.incident)
+    counts = (timeline.count(windows[0]), timeline.count(windows[1]))
+    believed = always_one(runner, told, windows, counts[0].retries + counts[1].retries)
+    if believed != told:
+        told, timeline = believed, read_timeline(runner, believed.basis, told.hop, timeline.covered)
+        counts = (timeline.count(windows[0]), timeline.count(windows[1]))
+    shares = (measure_share(runner, told, windows[0], counts[0]), measure_share(runner, told, windows[1], counts[1]))
+    flood = find_flood(runner, (told.hop, told.basis), windows, counts) if compared.found else None
+    measured = _Measured(compared, counts, shares, told, flood)
+    parameters = {"bin_us": int(timeline.step_s * 1e6), "basis": told.basis, "at_hop": told.hop}
+    step_s, bins = timeline.drawn()
+    loads = _loads(timeline, compared.incident, shares[1]) if compared.found else ()
+    return TrafficAnswer(_traffic(measured), bins, step_s, parameters, loads, timeline.step_s)
 
 
-def _basis(hop: Mapping[str, Any]) -> tuple[str, str]:
-    """What tells first attempts from retries at this hop: the attempt header, else an id that attempts share."""
-    total = hop["requests"]
-    if hop["with_attempt"] >= 0.95 * total:
-        return "attempt", "attempt header"
-    if hop["with_attempt"] >= _FEWEST_REQUESTS and not hop["numbered_one"]:
-        return "retry_header", "attempt header, which callers send on retries only"
-    for name, covered, distinct, words in _BASES:
-        if hop[covered] >= 0.9 * total and hop[covered] >= 1.02 * max(1, hop[distinct]):
-            return name, words
-    return "attempt", "attempt header" if hop["with_attempt"] else "nothing: no header, and no id that attempts share"
-
-
-def _bins(runner: Runner, step_s: float, basis: str, hop: str) -> dict[int, tuple[int, int, int, int]]:
-    result = runner.run("traffic/requests_by_bin", bin_us=int(step_s * 1e6), basis=basis, at_hop=hop)
-    return {row[0]: (row[1], row[2], row[3], row[4]) for row in result.rows}
-
-
-def _windows(
-    bins: Mapping[int, tuple[int, int, int, int]], step_s: float, incident: Window | None, baseline: Window | None
-) -> tuple[tuple[Window, Window], str]:
-    first, last = min(bins), max(bins)
-    length = max(2, last - first + 1)
-    series = [[bins.get(first + i, (0, 0, 0, 0))[k] for i in range(length)] for k in range(4)]
-    # Requests that do not say which attempt they are count as one series with the first attempts.
-    series = [[a + b for a, b in zip(series[0], series[2], strict=True)], series[1], series[3]]
-    found = find_windows(series)
-
-    def at(index: int) -> datetime:
-        return _EPOCH + timedelta(seconds=(first + index) * step_s)
-
-    if incident is None:
-        incident = (at(found.incident[0]), at(found.incident[1]))
-        why = (
-            "the stretch that stands out most against the time before it"
-            if found.found
-            else "no stretch stands out: the two halves of the log are compared"
-        )
-        base = (at(found.baseline[0]), at(found.baseline[1]))
-    else:
-        why = "incident as given"
-        length_of = incident[1] - incident[0]
-        base = (max(at(0), incident[0] - length_of), incident[0])
-    if baseline is not None:
-        base, why = baseline, f"{why}; baseline as given"
-    return (base, incident), why
-
-
-def _clipped(window: Window, hop: Mapping[str, Any]) -> Window:
-    """The part of a window that the log covers, so that a rate is not diluted by time without a log."""
-    clipped = max(window[0], hop["first_at"]), min(window[1], hop["last_at"])
-    return clipped if clipped[0] < clipped[1] else window
-
-
-def _count(bins: Mapping[int, tuple[int, int, int, int]], step_s: float, window: Window, covered: Window) -> _Counts:
-    low, high = ((t - _EPOCH).total_seconds() / step_s for t in window)
-    inside = [v for k, v in bins.items() if low <= k < high]
-    return _Counts(
-        sum(v[0] for v in inside),
-        sum(v[1] for v in inside),
-        sum(v[2] for v in inside),
-        (covered[1] - covered[0]).total_seconds(),
-    )
-
-
-def _split(before: _Counts, during: _Counts, setting: _Setting) -> Traffic:
-    """requests ratio = users ratio x amplification ratio; requests that do not say are taken to be like the others."""
-    amplification = [_amplification(c) for c in (before, during)]
-    rates = [c.requests / c.seconds if c.seconds else 0.0 for c in (before, during)]
-    requests_ratio = rates[1] / rates[0] if rates[0] else None
-    users_ratio = None
-    if requests_ratio is not None and amplification[0] and amplification[1]:
-        users_ratio = requests_ratio / (amplification[1] / amplification[0])
-    share = 1 - 1 / amplification[1] if amplification[1] else None
-    known_low = during.retries / during.requests if during.requests else None
-    known_high = (during.retries + during.unnumbered) / during.requests if during.requests else None
-    (baseline_start, baseline_end), (incident_start, incident_end) = setting.windows
+def _traffic(m: _Measured) -> Traffic:
+    ratio, (before, during) = m.requests_ratio, m.shares
+    apart = take_apart(ratio, before, during) if ratio else None
+    verdict, why, beside = _verdict(m, apart)
     return Traffic(
-        baseline_start=baseline_start,
-        baseline_end=baseline_end,
-        incident_start=incident_start,
-        incident_end=incident_end,
-        windows_why=setting.why,
-        requests_ratio=_rounded(requests_ratio),
-        users_ratio=_rounded(users_ratio),
-        amplification_baseline=_rounded(amplification[0]),
-        amplification_incident=_rounded(amplification[1]),
-        retry_share_incident=_rounded(share),
-        retry_share_low=_rounded(known_low),
-        retry_share_high=_rounded(known_high),
-        header_coverage=round(setting.coverage, 4),
-        basis=setting.basis,
-        verdict=_verdict(before, during, requests_ratio, users_ratio),
-        scope=setting.scope,
+        baseline_start=m.compared.baseline[0],
+        baseline_end=m.compared.baseline[1],
+        incident_start=m.compared.incident[0],
+        incident_end=m.compared.incident[1],
+        windows_why=m.compared.why,
+        requests_ratio=_rounded(ratio),
+        users_ratio=_rounded(apart.users if apart else None),
+        amplification_baseline=_rounded(_amplification(before)),
+        amplification_incident=_rounded(_amplification(during)),
+        retry_share_incident=_rounded(during.point),
+        retry_share_low=_rounded(during.low if m.counts[1].requests else None),
+        retry_share_high=_rounded(during.high if m.counts[1].requests else None),
+        header_coverage=round(m.told.coverage, 4),
+        basis=m.told.words,
+        verdict=verdict,
+        scope=_scope(m.told),
+        recovered_at=m.compared.recovered_at,
+        users_ratio_low=_rounded(apart.users_low if apart else None),
+        users_ratio_high=_rounded(apart.users_high if apart else None),
+        growth_by_retries=_rounded(apart.by_retries if apart else None),
+        verdict_why=why,
+        cannot_tell_from=beside,
     )
 
 
-def _amplification(counts: _Counts) -> float | None:
-    return (counts.first + counts.retries) / counts.first if counts.first else None
+def _scope(told: Told) -> str:
+    return "requests with a state-changing method (POST, PUT, PATCH, DELETE)" + (
+        f" at hop {told.hop}" if told.hop else ""
+    )
+
+
+def _amplification(share: Share) -> float | None:
+    return 1 / (1 - share.point) if share.point is not None and share.point < 1 else None
 
 
 def _rounded(value: float | None) -> float | None:
     return None if value is None else round(value, 4)
 
 
-def _verdict(before: _Counts, during: _Counts, requests_ratio: float | None, users_ratio: float | None) -> str:
-    """Which factor carries the growth, by its logarithmic share; nothing is said of a handful of requests."""
-    if requests_ratio is None or users_ratio is None or min(before.requests, during.requests) < _FEWEST_REQUESTS:
-        return "cannot_tell"
-    growth, users = math.log(requests_ratio), math.log(users_ratio)
-    retries = growth - users
-    if max(growth, retries, users) < math.log(1.2):
-        return "neither"
-    share = retries / (abs(retries) + abs(users))
-    return "retries" if share > 0.65 else "users" if share < 0.35 else "both"
+def _verdict(m: _Measured, apart: Growth | None) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
+    """The verdict, its reasons, and what it cannot be told apart from."""
+    beside = _beside(m.told)
+    if apart is None:
+        return "cannot_tell", ("no first attempt can be told from a retry", *m.told.notes), beside
+    if min(c.requests for c in m.counts) < _FEWEST_REQUESTS:
+        return "cannot_tell", (f"a window holds fewer than {_FEWEST_REQUESTS} requests",), ()
+    if not m.compared.found:
+        why = "requests, their retries and their failures stay within their ordinary swing"
+        return "neither", (why, *m.told.notes), beside
+    if m.told.counted:
+        verdict = likeliest = judge(apart.requests, apart.users)
+    else:
+        verdict, likeliest = judge_between(apart.requests, *m.shares)
+    reasons = [_reason(verdict, likeliest, apart)]
+    if m.flood is not None:
+        calls_before = m.counts[0].first + m.counts[0].unnumbered
+        people = max(apart.users - m.flood.added / max(1, calls_before) * _time_ratio(m), 0.0)
+        decides = verdict in ("users", "both") and people < _GREW
+        reasons.insert(0 if decides else 1, _flood_words(m.flood, people))
+        if decides:
+            verdict = "neither" if verdict == "users" else "retries"
+            beside += ("a partner's customers behind one address",) if m.flood.converts else ()
+    again = m.counts[1].asked_again
+    if m.told.basis == "order_id" and again:
+        reasons.append(f"{again} requests name an order again after a good answer in time: people's own, not retries")
+    return verdict, (*reasons, *m.told.notes), beside
 
 
-def _timeline(bins: Mapping[int, tuple[int, int, int, int]], step_s: float, figure_s: float) -> tuple[TrafficBin, ...]:
-    merged: dict[int, list[int]] = {}
-    for k, counts in bins.items():
-        cell = merged.setdefault(int(k * step_s // figure_s), [0, 0, 0])
-        for i in range(3):
-            cell[i] += counts[i]
-    return tuple(TrafficBin(_EPOCH + timedelta(seconds=k * figure_s), *merged[k]) for k in sorted(merged))
+def _time_ratio(m: _Measured) -> float:
+    before, during = m.counts
+    return before.seconds / during.seconds if during.seconds else 0.0
 
 
-def _statement(traffic: Traffic) -> str:
-    """What was counted, and how far it can be trusted."""
-    low, high = traffic.retry_share_low, traffic.retry_share_high
-    text = growth_words(traffic)
-    if traffic.verdict == "cannot_tell":
-        few = "" if traffic.users_ratio is None else ", but these are too few requests to say so"
-        return f"{text}{few}."
-    if low is not None and high is not None and high - low >= 0.005:
-        text += f"; between {low:.0%} and {high:.0%} of the incident's requests are retries"
-    elif traffic.retry_share_incident is not None:
-        text += f"; {traffic.retry_share_incident:.0%} of the incident's requests are retries"
-    return f"{text}."
+def _reason(verdict: str, likeliest: str, apart: Growth) -> str:
+    if verdict == "cannot_tell":
+        return (
+            f"the bounds of the share of retries allow more than one verdict; the likeliest is {likeliest} "
+            f"(users x{apart.users_low:.2f} to x{apart.users_high:.2f})"
+        )
+    if verdict == "neither" or apart.by_retries is None:
+        return f"neither users (x{apart.users:.2f}) nor retries (x{apart.requests / apart.users:.2f}) grew by a fifth"
+    return f"of the growth's logarithm retries carry {apart.by_retries:.0%}, users {1 - apart.by_retries:.0%}"
 
 
-def growth_words(traffic: Traffic) -> str:
-    """The growth taken apart, in words: 'requests x3.0 = users x1.05 x retries x2.86'."""
-    ratios: Sequence[float | None] = (traffic.requests_ratio, traffic.users_ratio)
-    if ratios[0] is None or ratios[1] is None or not ratios[1]:
-        return "the growth cannot be taken apart"
-    return f"requests x{ratios[0]:.2f} = users x{ratios[1]:.2f} x retries x{ratios[0] / ratios[1]:.2f}"
-
-
-def find_traffic(answer: TrafficAnswer) -> Finding:
-    """The finding that answers: did people come, or did clients retry?"""
-    traffic = answer.traffic
-    words = {
-        "retries": "The growth is retries, not users",
-        "users": "The growth is users, not retries",
-        "both": "Both users and retries grew",
-        "neither": "Traffic did not grow",
-        "cannot_tell": "Users and retries cannot be told apart",
-    }
-    certain = traffic.header_coverage >= 0.95 and traffic.basis == "attempt header"
-    return Finding(
-        id="traffic-growth",
-        rule="traffic/users_or_retries",
-        title=words[traffic.verdict],
-        severity={"retries": "high", "both": "medium"}.get(traffic.verdict, "note"),
-        confidence=0.95 if certain else 0.3 if traffic.verdict == "cannot_tell" else 0.8,
-        statement=_statement(traffic),
-        why=(
-            f"incident {traffic.incident_start:%Y-%m-%d %H:%M:%S} to {traffic.incident_end:%H:%M:%S} UTC: "
-            + traffic.windows_why,
-            f"first attempts are told from retries by: {traffic.basis}",
-            f"{traffic.header_coverage:.0%} of the requests carry an attempt number",
-            f"counted: {traffic.scope}",
-        ),
-        alternatives=(),
-        numbers={
-            "requests_ratio": traffic.requests_ratio,
-            "users_ratio": traffic.users_ratio,
-            "amplification_baseline": traffic.amplification_baseline,
-            "amplification_incident": traffic.amplification_incident,
-            "retry_share_incident": traffic.retry_share_incident,
-        },
-        money={},
-        query="traffic/requests_by_bin",
-        parameters=answer.parameters,
-        evidence=(),
-        evidence_total=0,
-        next_steps=_next_steps(traffic),
+def _flood_words(flood: Flood, people: float) -> str:
+    few = "one client" if flood.clients == 1 else f"{flood.clients} clients"
+    return (
+        f"{few} of {flood.of_clients} started {flood.calls} of the incident's calls, of which {flood.good_share:.0%} "
+        f"were answered well{f', for {flood.orders} orders' if flood.orders else ''}; without them users x{people:.2f}"
     )
 
 
-def _next_steps(traffic: Traffic) -> tuple[str, ...]:
-    if traffic.verdict in ("retries", "both"):
+def _beside(told: Told) -> tuple[str, ...]:
+    if told.by_header:
+        return ()
+    if told.basis == "order_id":
+        return ("a person who presses again after a failure, which names the order as a retry does",)
+    if told.basis in ("none", "attempt"):
         return (
-            "retry at one layer only, with full jitter and a budget of 10 % of first attempts",
-            "let clients send the attempt number, and log it at every hop",
+            "a person who presses again after a failure",
+            "another person behind the same address",
+            "a retry that comes from another address than the attempt before it",
         )
-    if traffic.verdict == "cannot_tell":
-        return ("log the attempt number or the idempotency key, then the next incident can be told apart",)
-    return ()
+    return ("a second act sent with the id of the first",) if told.basis == "idempotency_key" else ()
+
+
+def _loads(timeline: Timeline, incident: Window, share: Share) -> tuple[Load, ...]:
+    """The incident's steps; requests that do not say are parted by the share of the whole incident."""
+    if share.point is None:
+        return ()
+    counts = timeline.count(incident)
+    silent = counts.unnumbered
+    part = (share.point * counts.requests - counts.retries) / silent if silent else 0.0
+    part = min(1.0, max(0.0, part))
+    return tuple(
+        Load(s.first + s.unnumbered * (1 - part), s.retries + s.unnumbered * part, s.failures)
+        for s in timeline.within(incident)
+    )
+
+
+def measure_what_if(answer: TrafficAnswer, layers: Layers | None, herd: Herd | None) -> WhatIf | None:
+    """What other ways to retry would have made of the incident; None when there are no loads to suppose it of."""
+    if not answer.loads:
+        return None
+    scenarios = suppose(answer.loads, _one_layer(layers), _jittered_peak(herd))
+    return WhatIf(answer.load_step_s, ASSUMPTIONS, scenarios)
+
+
+def _one_layer(layers: Layers | None) -> float | None:
+    tries: Sequence[Any] = [h.attempts_per_request for h in layers.hops if h.attempts_per_request] if layers else []
+    retrying = [n for n in tries if n > 1]
+    return retrying[0] / layers.product if layers and len(retrying) > 1 else None
+
+
+def _jittered_peak(herd: Herd | None) -> float | None:
+    if herd is None or not herd.synchronised or not herd.waves:
+        return None
+    return min(1.0, max(w.peak_full_jitter for w in herd.waves) / max(w.peak for w in herd.waves))

@@ -23,7 +23,17 @@ from forensics.model.policies import (
     Policy,
     RankedPolicy,
 )
-from forensics.model.traffic import Herd, HerdBin, HerdWave, LayerHop, Layers, Traffic, TrafficBin
+from forensics.model.traffic import (
+    Herd,
+    HerdBin,
+    HerdWave,
+    LayerHop,
+    Layers,
+    Supposed,
+    Traffic,
+    TrafficBin,
+    WhatIf,
+)
 
 __all__ = [
     "SEVERITIES",
@@ -63,6 +73,8 @@ __all__ = [
     "SettingsUsed",
     "Settlement",
     "Source",
+    "Supposed",
     "Traffic",
     "TrafficBin",
+    "WhatIf",
 ]

@@ -12,7 +12,7 @@ from forensics.model.deliveries import Deliveries
 from forensics.model.evidence import EvidenceRow, Examined, Refused, SettingsUsed, Source
 from forensics.model.payments import Amounts, CauseTotal, PaymentsSummary, RepeatRow, SecondCheckouts, Settlement
 from forensics.model.policies import CohortPolicy, GapPicture
-from forensics.model.traffic import Herd, Layers, Traffic, TrafficBin
+from forensics.model.traffic import Herd, Layers, Traffic, TrafficBin, WhatIf
 
 SEVERITIES = ("note", "low", "medium", "high")
 
@@ -85,6 +85,8 @@ class Scan:
     """None when not examined."""
     second_checkouts: SecondCheckouts | None = None
     """None when not examined."""
+    what_if: WhatIf | None = None
+    """None when requests were not examined, none stood out, or first attempts cannot be told."""
 
     @property
     def failed(self) -> bool:

@@ -29,6 +29,37 @@ class Traffic:
     verdict: str
     """retries | users | both | neither | cannot_tell."""
     scope: str
+    recovered_at: datetime | None = None
+    """End of the tail after the incident in which retries or failures were still above the ordinary; None without."""
+    users_ratio_low: float | None = None
+    users_ratio_high: float | None = None
+    growth_by_retries: float | None = None
+    """Share of the growth's logarithm that retries carry, users the rest; None without a growth."""
+    verdict_why: tuple[str, ...] = ()
+    cannot_tell_from: tuple[str, ...] = ()
+    """What the verdict cannot be told apart from, in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Supposed:
+    """What another way to retry would have made of the incident."""
+
+    name: str
+    """as_seen | no_retries | one_layer | full_jitter | budget_10 | budget_20 | breaker."""
+    requests: int
+    """Expected at the last hop over the incident, rounded."""
+    peak: int
+    """Most of them in one step."""
+
+
+@dataclass(frozen=True, slots=True)
+class WhatIf:
+    """A model, stated with its assumptions."""
+
+    step_s: float
+    """Length of the steps in which `peak` is counted."""
+    assumptions: tuple[str, ...]
+    scenarios: tuple[Supposed, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,6 +63,7 @@ def render_findings(scan: Scan, version: str) -> str:
         "causes": {c.cause: {"rows": c.rows, "amount": plain_by_currency(c.amount)} for c in scan.causes},
         "policies": [_policy(p) for p in scan.policies],
         "traffic": _traffic(scan),
+        "what_if": _what_if(scan),
         "layers": plain_layers(scan.layers),
         "herd": plain_herd(scan.herd),
         "policy_violations": plain_violations(scan.conduct),
@@ -153,9 +154,13 @@ def _traffic(scan: Scan) -> dict[str, Any] | None:
         "baseline_end": iso(t.baseline_end),
         "incident_start": iso(t.incident_start),
         "incident_end": iso(t.incident_end),
+        "recovered_at": iso(t.recovered_at) if t.recovered_at else None,
         "windows_why": t.windows_why,
         "requests_ratio": t.requests_ratio,
         "users_ratio": t.users_ratio,
+        "users_ratio_low": t.users_ratio_low,
+        "users_ratio_high": t.users_ratio_high,
+        "growth_by_retries": t.growth_by_retries,
         "amplification_baseline": t.amplification_baseline,
         "amplification_incident": t.amplification_incident,
         "retry_share_incident": t.retry_share_incident,
@@ -164,7 +169,20 @@ def _traffic(scan: Scan) -> dict[str, Any] | None:
         "header_coverage": t.header_coverage,
         "basis": t.basis,
         "verdict": t.verdict,
+        "verdict_why": list(t.verdict_why),
+        "cannot_tell_from": list(t.cannot_tell_from),
         "scope": t.scope,
+    }
+
+
+def _what_if(scan: Scan) -> dict[str, Any] | None:
+    model = scan.what_if
+    if model is None:
+        return None
+    return {
+        "step_s": model.step_s,
+        "assumptions": list(model.assumptions),
+        "scenarios": [{"name": s.name, "requests": s.requests, "peak": s.peak} for s in model.scenarios],
     }
 
 

@@ -78,6 +78,7 @@ def windows(traffic: Traffic | None) -> tuple[tuple[str, datetime, datetime], ..
     return (
         ("baseline", traffic.baseline_start, traffic.baseline_end),
         ("incident", traffic.incident_start, traffic.incident_end),
+        *((("recovery", traffic.incident_end, traffic.recovered_at),) if traffic.recovered_at else ()),
     )
 
 

@@ -25,24 +25,19 @@ WITH tied AS (
   WHERE method IN ('POST', 'PUT', 'PATCH', 'DELETE')
     AND coalesce(hop, '') = $at_hop
 ),
-repeated AS (
-  SELECT call_id
-  FROM tied
-  WHERE call_id IS NOT NULL
-  GROUP BY call_id
-  HAVING count(*) > 1
-),
 numbered AS (
   SELECT
-    t.started_us + t.took_us AS ended_us,
-    row_number() OVER (PARTITION BY t.call_id ORDER BY t.started_us, t.source_id, t.line_no) AS nth
-  FROM tied AS t
-  JOIN repeated AS r ON t.call_id = r.call_id
+    started_us + took_us AS ended_us,
+    row_number() OVER (PARTITION BY call_id ORDER BY started_us, source_id, line_no) AS nth,
+    lead(started_us) OVER (PARTITION BY call_id ORDER BY started_us, source_id, line_no) AS next_us
+  FROM tied
+  WHERE call_id IS NOT NULL
 )
 SELECT
   CAST(floor(ended_us / $wave_us) AS BIGINT) AS step,
   count(*) AS calls
 FROM numbered
 WHERE nth = 1
+  AND next_us IS NOT NULL
 GROUP BY CAST(floor(ended_us / $wave_us) AS BIGINT)
 ORDER BY step

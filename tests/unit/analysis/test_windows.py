@@ -10,12 +10,23 @@ import pytest
 from forensics.analysis.windows import find_windows
 
 BINS = 120
+DAY = 86_400
+Rate = Callable[[int], float]
 
 
-def counted(rate: Callable[[int], float], seed: int = 1, bins: int = BINS) -> list[int]:
+def counted(rate: Rate, seed: int = 1, bins: int = BINS) -> list[int]:
     """Poisson counts about a rate per bin; seeded, so the same everywhere."""
     rng = np.random.default_rng(seed)
     return [int(n) for n in rng.poisson([rate(i) for i in range(bins)])]
+
+
+def series(
+    users: Rate, retries: Rate = lambda _: 0.0, bad: Rate = lambda _: 0.0, seed: int = 1, bins: int = BINS
+) -> list[list[int]]:
+    """Requests, retries among them, failures among them."""
+    again = counted(retries, seed + 100, bins)
+    first = counted(users, seed, bins)
+    return [[a + b for a, b in zip(first, again, strict=True)], again, counted(bad, seed + 200, bins)]
 
 
 def step(i: int) -> float:
@@ -23,28 +34,31 @@ def step(i: int) -> float:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_a_planted_step_is_found_within_a_bin_and_compared_with_as_much_time_before_it(seed: int) -> None:
-    found = find_windows([counted(step, seed)])
+def test_a_planted_step_is_found_within_a_bin_and_compared_with_the_steady_time_before_it(seed: int) -> None:
+    found = find_windows(series(step, seed=seed))
     start, end = found.incident
     assert found.found
     assert abs(start - 50) <= 1
     assert abs(end - 70) <= 1
-    assert found.baseline == (start - (end - start), start)
+    assert found.baseline == (0, start)
+    assert (found.chosen, found.recovered) == ("before", end)
 
 
-def test_a_step_is_found_in_the_series_that_shows_it_though_the_other_stays_level() -> None:
-    found = find_windows([counted(lambda _: 60), counted(lambda i: 120 if 50 <= i < 70 else 1, seed=2)])
-    assert found.incident == (50, 70)
+def test_retries_show_an_incident_though_as_many_requests_come_as_before() -> None:
+    # 60 a bin throughout; in 20 bins half of them are retries and failures, for half of the users stay away.
+    quiet = lambda i: 30.0 if 50 <= i < 70 else 60.0  # noqa: E731
+    again = lambda i: 30.0 if 50 <= i < 70 else 0.5  # noqa: E731
+    assert find_windows(series(quiet, again, again)).incident == (50, 70)
 
 
 def test_an_incident_that_lasts_to_the_end_of_the_log_is_found() -> None:
-    found = find_windows([counted(lambda i: 180 if i >= 90 else 60)])
+    found = find_windows(series(lambda i: 180 if i >= 90 else 60))
     assert found.found
     assert found.incident == (90, BINS)
 
 
 def test_an_incident_near_the_start_has_the_little_time_there_is_for_a_baseline() -> None:
-    found = find_windows([counted(lambda i: 180 if 10 <= i < 40 else 60)])
+    found = find_windows(series(lambda i: 180 if 10 <= i < 40 else 60))
     assert found.incident == (10, 40)
     assert found.baseline == (0, 10)
 
@@ -53,37 +67,71 @@ def test_an_incident_near_the_start_has_the_little_time_there_is_for_a_baseline(
 @pytest.mark.parametrize("level", [1, 10, 100])
 def test_the_slope_of_a_day_is_no_incident_in_a_log_of_some_hours(level: int, seed: int) -> None:
     # Two hours in minutes, on the morning slope of a day that swings by half about its mean: +50 %, never a jump.
-    morning = counted(lambda i: level * (1 - 0.5 * np.cos(2 * np.pi * (360 + i) / 1440)), seed)
-    assert not find_windows([morning]).found
+    def morning(i: int) -> float:
+        return float(level * (1 - 0.5 * np.cos(2 * np.pi * (360 + i) / 1440)))
+
+    assert not find_windows(series(morning, seed=seed), step_s=60).found
+
+
+@pytest.mark.parametrize("level", [5, 2000])
+def test_the_swing_of_a_whole_day_is_no_incident_however_busy_the_log(level: int) -> None:
+    # A day in steps of two minutes, nine times as busy at noon as at midnight; always 1 % failures, most tried again.
+    def day(i: int) -> float:
+        return float(level * (1 - 0.8 * np.cos(2 * np.pi * i / 720)))
+
+    assert not find_windows(series(day, lambda i: day(i) / 120, lambda i: day(i) / 100, bins=720), step_s=120).found
 
 
 def test_an_incident_in_the_slope_of_a_day_is_found() -> None:
     def rate(i: int) -> float:
         return float(100 - 80 * np.cos(2 * np.pi * i / 144)) * (3 if 60 <= i < 72 else 1)
 
-    start, end = find_windows([counted(rate, bins=288)]).incident
+    start, end = find_windows(series(rate, bins=288), step_s=300).incident
     assert abs(start - 60) <= 1
     assert abs(end - 72) <= 1
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_the_recovery_tail_stays_out_of_the_incident(seed: int) -> None:
+def test_the_recovery_tail_stays_out_of_the_incident_and_is_named(seed: int) -> None:
+    # Failures end with bin 60; for fifteen bins a tenth of the requests are still retries, after two thirds before.
+    again = lambda i: 120.0 if 40 <= i < 60 else 7.0 if 60 <= i < 75 else 0.3  # noqa: E731
+    failing = lambda i: 120.0 if 40 <= i < 60 else 0.3  # noqa: E731
+    found = find_windows(series(lambda _: 60.0, again, failing, seed))
+    assert abs(found.incident[0] - 40) <= 1
+    assert abs(found.incident[1] - 60) <= 1
+    assert abs(found.recovered - 75) <= 2
+
+
+def test_a_wave_of_retries_after_some_quiet_still_belongs_to_the_incident() -> None:
+    again = lambda i: 100.0 if 40 <= i < 44 or 46 <= i < 48 else 0.0  # noqa: E731
+    failing = lambda i: 100.0 if 40 <= i < 44 else 0.0  # noqa: E731
+    assert find_windows(series(lambda _: 20.0, again, failing)).incident == (40, 48)
+
+
+@pytest.mark.parametrize(("days", "back", "chosen"), [(10, 7, "same_weekday"), (4, 1, "same_hours")])
+def test_with_history_the_same_hours_of_a_comparable_day_are_the_baseline(days: int, back: int, chosen: str) -> None:
+    # Half hours, from Monday 2026-03-02 (day 20514 since 1970). The incident is on the last day, 10:00 to 12:00.
+    at = (days - 1) * 48 + 20
+
     def rate(i: int) -> float:
-        return 400.0 if 40 <= i < 60 else 100 + (100 * 0.9 ** (i - 60) if i >= 60 else 0)
+        return float(1000 * (1 - 0.8 * np.cos(2 * np.pi * i / 48)))
 
-    start, end = find_windows([counted(rate, seed)]).incident
-    assert abs(start - 40) <= 1
-    assert abs(end - 60) <= 1
+    def again(i: int) -> float:
+        return rate(i) if at <= i < at + 4 else rate(i) / 100
+
+    found = find_windows(series(rate, again, again, bins=days * 48), step_s=1800, first=20514 * 48)
+    assert found.incident == (at, at + 4)
+    assert (found.baseline, found.chosen) == ((at - back * 48, at + 4 - back * 48), chosen)
 
 
-@pytest.mark.parametrize("series", [[60] * BINS, [0] * BINS, [1, 0] * (BINS // 2), counted(lambda _: 60)])
-def test_when_nothing_stands_out_the_two_halves_are_compared(series: list[int]) -> None:
-    found = find_windows([series])
+@pytest.mark.parametrize("level", [[60] * BINS, [0] * BINS, [1, 0] * (BINS // 2), counted(lambda _: 60)])
+def test_when_nothing_stands_out_the_two_halves_are_compared(level: list[int]) -> None:
+    found = find_windows([level, [0] * BINS, [0] * BINS])
     assert (found.found, found.baseline, found.incident) == (False, (0, 60), (60, 120))
 
 
-@pytest.mark.parametrize("series", [[5, 5], [0, 9], [7, 0, 3]])
-def test_the_shortest_series_have_two_halves_too(series: list[int]) -> None:
-    found = find_windows([series])
-    assert found.baseline == (0, len(series) // 2)
-    assert found.incident == (len(series) // 2, len(series))
+@pytest.mark.parametrize("short", [[5, 5], [0, 9], [7, 0, 3]])
+def test_the_shortest_series_have_two_halves_too(short: list[int]) -> None:
+    found = find_windows([short, [0] * len(short), [0] * len(short)])
+    assert found.baseline == (0, len(short) // 2)
+    assert found.incident == (len(short) // 2, len(short))

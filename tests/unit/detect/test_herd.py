@@ -82,3 +82,17 @@ def test_without_evidence_the_reason_is_given(given: Any) -> None:
 def test_attempts_that_no_id_ties_cannot_be_followed(given: Any) -> None:
     lines = [{**line, "request_id": None} for line in outage()]
     assert "no id ties the attempts" in str(measure_herd(given(requests=lines), 1000))
+
+
+def test_every_bar_of_the_chart_is_what_the_query_of_the_finding_counts(given: Any) -> None:
+    runner = given(requests=outage())
+    herd = measure_herd(runner, 1000)
+    assert isinstance(herd, Herd)
+    finding = find_herd(herd)
+    rows = runner.run(str(finding.query), **finding.parameters).records()
+    grid_s = 0.1  # the default step of the query's times
+    for n, bar in enumerate(herd.bins):
+        low, high = n * herd.step_s, (n + 1) * herd.step_s
+        assert bar.retries == sum(r["retries"] for r in rows if low <= r["started_step"] * grid_s + 1e-9 < high)
+    for wave in herd.waves:
+        assert wave.retries == sum(r["retries"] for r in rows if r["attempt"] == wave.attempt)

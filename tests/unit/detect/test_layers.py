@@ -108,3 +108,16 @@ def test_a_log_whose_file_names_no_hop_is_spoken_of(given: Any) -> None:
     layers = measured(given, lines)
     assert layers.hops[0].hop == ""
     assert find_layers(layers).statement.startswith("When all fails, one request at the log without a name becomes 6")
+
+
+def test_the_numbers_of_the_chain_are_what_the_queries_count(given: Any) -> None:
+    runner = given(requests=storm())
+    layers = measure_layers(runner)
+    assert isinstance(layers, Layers)
+    counted = {row["hop"]: row["requests"] for row in runner.run("traffic/identities").records()}
+    assert {h.hop: h.requests for h in layers.hops} == counted
+    for outer, inner in zip(layers.hops, layers.hops[1:], strict=False):
+        spans = {"tied_by": "trace_id", "outer_hop": outer.hop, "inner_hop": inner.hop}
+        rows = runner.run("traffic/tries_between_hops", **spans).records()
+        lost = [r for r in rows if r["outer_failures"] == r["outer_requests"]]
+        assert {r["inner_requests"] / r["outer_requests"] for r in lost} == {outer.attempts_per_request}

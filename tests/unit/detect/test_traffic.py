@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from forensics.detect.traffic import TrafficAnswer, find_traffic, growth_words, measure_traffic
+from forensics.detect.traffic import TrafficAnswer, measure_traffic, measure_what_if
+from forensics.detect.traffic_finding import find_traffic, growth_words
 
 NOON = datetime(2026, 11, 30, 12, tzinfo=UTC)
 MINUTE = 60
@@ -198,3 +199,143 @@ def test_the_finding_says_the_bounds_and_how_attempts_were_told(given: Any) -> N
     assert finding.parameters == {"bin_us": 5_000_000, "basis": "attempt", "at_hop": ""}
     assert "100% of the requests carry an attempt number" in finding.why
     assert finding.confidence == 0.95
+
+
+# Without a header that covers all ---------------------------------------------------------------------------------
+
+
+def from_clients(lines: Log, *columns: str) -> Log:
+    """The same lines without the columns, each caller with an address of its own."""
+    return [{**without([line], *columns)[0], "client": f"c-{line['request_id']}"} for line in lines]
+
+
+def test_what_follows_failures_bounds_the_retries_where_nothing_else_tells(given: Any) -> None:
+    traffic = measured(given, from_clients(tripled(), "attempt", "request_id")).traffic
+    assert traffic.basis.startswith("nothing but what follows failures")
+    assert (traffic.incident_start, traffic.incident_end) == WINDOWS["incident"]
+    # Of 1800 requests 1200 fail and each is followed by its retry: 2/3, of which half might be people.
+    assert traffic.retry_share_incident == 0.6667
+    assert traffic.retry_share_low is not None
+    assert traffic.retry_share_high is not None
+    assert traffic.retry_share_low == pytest.approx(1 / 3, abs=0.01)
+    assert 2 / 3 < traffic.retry_share_high < 0.7
+    assert "a person who presses again after a failure" in traffic.cannot_tell_from
+
+
+def test_users_who_come_are_not_called_retries_where_nothing_else_tells(given: Any) -> None:
+    lines = from_clients(log(lambda incident: 3 if incident else 1, lambda _: 1), "attempt", "request_id")
+    traffic = measured(given, lines).traffic
+    assert (traffic.verdict, traffic.users_ratio) == ("users", 3.0)
+
+
+def test_the_headed_part_says_how_many_of_the_others_are_retries(given: Any) -> None:
+    # Every other caller says nothing; the trace of those who do is certain, so that of the others is, too.
+    lines = [
+        line if int(line["client"].partition(".")[0].removeprefix("c-")) % 2 else without([line], "attempt")[0]
+        for line in [{**line, "client": f"c-{line['request_id']}"} for line in tripled()]
+    ]
+    traffic = measured(given, without(lines, "request_id")).traffic
+    assert traffic.retry_share_incident == pytest.approx(2 / 3, abs=0.001)
+    assert traffic.retry_share_low is not None
+    assert traffic.retry_share_high is not None
+    assert 0.64 < traffic.retry_share_low < 2 / 3 < traffic.retry_share_high < 0.69
+    assert traffic.verdict == "retries"
+
+
+def test_an_order_named_again_after_a_good_answer_is_a_person_not_a_retry(given: Any) -> None:
+    # Every second somebody pays an order in two parts, ten seconds apart; nobody fails, so nobody retries.
+    lines = [{"at": float(s + part * 10), "order_id": f"O-{s}"} for s in range(900) for part in (0, 1)]
+    traffic = measured(given, lines).traffic
+    assert (traffic.basis, traffic.retry_share_incident) == ("order in the path", 0.0)
+    assert traffic.verdict == "neither"
+
+
+# Headers that lie -------------------------------------------------------------------------------------------------
+
+
+def test_a_header_that_is_always_1_is_noticed_by_the_ids(given: Any) -> None:
+    traffic = measured(given, [{**line, "attempt": 1} for line in tripled()]).traffic
+    assert (traffic.basis, traffic.users_ratio, traffic.verdict) == ("request id", 1.0, "retries")
+    assert any("the attempt header is always 1: 1200 of 1200 requests" in why for why in traffic.verdict_why)
+
+
+def test_a_header_that_is_always_1_is_noticed_by_what_follows_failures(given: Any) -> None:
+    lines = [{**line, "attempt": 1} for line in from_clients(tripled(), "request_id")]
+    traffic = measured(given, lines).traffic
+    assert traffic.retry_share_incident == 0.6667
+    assert any(why.startswith("the attempt header is always 1, yet at least") for why in traffic.verdict_why)
+
+
+def test_a_header_that_is_always_1_is_believed_where_nothing_is_tried_again(given: Any) -> None:
+    lines = [{**line, "client": f"c-{n}"} for n, line in enumerate(log(lambda i: 3 if i else 1, lambda _: 1))]
+    traffic = measured(given, lines).traffic
+    assert (traffic.basis, traffic.verdict) == ("attempt header", "users")
+
+
+def test_a_proxys_own_count_is_not_taken_for_the_callers(given: Any) -> None:
+    # The proxy in front of the hop tries each failed request twice and counts 1, 2; the caller's second try is 1 again.
+    lines = [{**line, "attempt": 2 if line["attempt"] == 2 else 1} for line in tripled()]
+    traffic = measured(given, lines).traffic
+    assert traffic.basis == "request id"
+    assert any("counts the tries of another hop" in why for why in traffic.verdict_why)
+
+
+# Neither ----------------------------------------------------------------------------------------------------------
+
+
+def crowd(seconds: range, each: int = 1) -> Log:
+    """One call a second and times `each`, each by a client of its own."""
+    return [{"at": s + n / 100, "attempt": 1, "client": f"c-{s}-{n}"} for s in seconds for n in range(each)]
+
+
+def test_one_clients_flood_is_no_growth_of_users(given: Any) -> None:
+    flood = [{**line, "client": "scraper", "status": 404} for line in crowd(range(600, 1200), 3)]
+    traffic = measured(given, [*crowd(range(1800)), *flood]).traffic
+    assert (traffic.requests_ratio, traffic.verdict) == (4.0, "neither")
+    # 600 clients of the crowd and the one.
+    assert traffic.verdict_why[0] == (
+        "one client of 601 started 1800 of the incident's calls, of which 0% were answered well; "
+        "without them users x1.00"
+    )
+
+
+def test_a_campaign_is_growth_of_users(given: Any) -> None:
+    traffic = measured(
+        given, [*crowd(range(1800)), *[{**c, "client": f"n-{c['client']}"} for c in crowd(range(600, 1200), 3)]]
+    )
+    assert traffic.traffic.verdict == "users"
+
+
+# Numbers and queries ----------------------------------------------------------------------------------------------
+
+
+def test_every_bar_of_the_chart_is_what_the_query_of_the_finding_counts(given: Any) -> None:
+    runner = given(requests=[{**line, "client": "c"} for line in tripled()])
+    answer = measure_traffic(runner)
+    assert answer is not None
+    parameters = {**find_traffic(answer).parameters, "bin_us": int(answer.step_s * 1e6)}
+    rows = runner.run("traffic/requests_by_bin", **parameters).rows
+    assert [(b.first_attempts, b.retries, b.unnumbered) for b in answer.timeline] == [row[1:4] for row in rows]
+    epoch = datetime(1970, 1, 1, tzinfo=UTC)
+    assert [b.at for b in answer.timeline] == [epoch + timedelta(seconds=row[0] * answer.step_s) for row in rows]
+
+
+def test_the_windows_numbers_are_what_the_query_of_the_finding_counts(given: Any) -> None:
+    runner = given(requests=tripled())
+    answer = measure_traffic(runner)
+    assert answer is not None
+    finding = find_traffic(answer)
+    step_s = int(str(finding.parameters["bin_us"])) / 1e6
+    low, high = (t.timestamp() / step_s for t in (answer.traffic.incident_start, answer.traffic.incident_end))
+    inside = [row for row in runner.run(str(finding.query), **finding.parameters).rows if low <= row[0] < high]
+    first, retries = sum(row[1] for row in inside), sum(row[2] for row in inside)
+    assert answer.traffic.retry_share_incident == round(retries / (first + retries), 4)
+    assert answer.traffic.amplification_incident == round((first + retries) / first, 4)
+
+
+def test_the_model_starts_from_the_incident_as_it_was(given: Any) -> None:
+    # 1800 requests in the incident, of which 600 first attempts; a budget of 10 % allows 60 retries.
+    model = measure_what_if(measured(given, tripled()), None, None)
+    assert model is not None
+    requests = {s.name: s.requests for s in model.scenarios}
+    assert (requests["as_seen"], requests["no_retries"], requests["budget_10"]) == (1800, 600, 660)

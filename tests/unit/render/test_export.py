@@ -47,6 +47,7 @@ TOP = {
     "settlement",
     "second_checkouts",
     "findings",
+    "what_if",
 }
 
 
