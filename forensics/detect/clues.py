@@ -53,7 +53,7 @@ def collect_clues(runner: Runner, rows: Sequence[Judged], resolution_us: int) ->
     per_call = _ids_are_per_call(repeats, calls)
     keeping = _keep_their_key(runner)
     clicks = runner.run("keys/sent_again_at_once").records()[0]["again"]
-    hands_known = any(_by_hand(j.row) for j in rows)
+    hands_known = any(_by_hand(j.row) for j in rows) or bool(runner.run("duplicates/hands").records())
     blocks = _blocks(repeats)
     deliveries = _deliveries(runner, rows)
     steps = price_steps(runner)

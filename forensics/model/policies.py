@@ -39,7 +39,8 @@ class RankedPolicy:
 
     policy: Policy
     probability: float
-    """Posterior among all candidates tried, 0..1."""
+    """That it is right in every field, 0..1. All candidates tried share 0.75; the rest is for policies that were not
+    tried and for what the model has wrong, as measured on random policies."""
     tied: bool
     """True when the evidence cannot tell it from the strongest of its cohort (the strongest itself: False)."""
     policy_ids: tuple[str, ...]
@@ -109,6 +110,9 @@ class MatchResult:
     """Scatter under the strongest policy; None when no policy is named."""
     responsibilities: tuple[tuple[float, ...], ...]
     """For every gap given, in the shape given: probability that the strongest policy made it; 0 without a policy."""
+    residual_s: tuple[float, float] | None = None
+    """Half and nine tenths of the explained gaps lie within these distances of the schedule, in seconds, the blur of
+    coarse stamps left out; None when no policy is named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,10 +149,17 @@ class CohortPolicy:
     """A policy named for one cohort of duplicate groups."""
 
     cohort: str
+    """In words: 'rows of the ledger', 'rows of the ledger, channel app', 'broker redelivery'."""
     groups: int
+    """Business acts or calls of the cohort that have a gap."""
     share: float
-    """Of the cohort's gaps, those that the strongest policy explains."""
+    """Of all such groups of the same evidence (ledger, access log), those of this cohort."""
+    explained_share: float
+    """Of the cohort's gaps, those that its strongest policy explains."""
     ranked: RankedPolicy
+    residual_s: tuple[float, float] | None = None
+    """Half and nine tenths of the explained gaps lie within these distances of its schedule, seconds;
+    None where no schedule was fitted."""
 
 
 @dataclass(frozen=True, slots=True)
