@@ -62,6 +62,8 @@ class Clues:
     """Whether it is part of a block of acts repeated in the same order."""
     redelivered: bool | None = None
     """Whether the broker delivered the same message again before it."""
+    by_messages: bool = False
+    """Whether dead letters are among the evidence, so that messages bring the acts although no delivery is shown."""
     published_again: bool | None = None
     """Whether another message about the same act was published before it."""
     half_price: bool | None = None
@@ -93,7 +95,7 @@ _ODDS: tuple[tuple[str, Callable[[Clues], bool], Factor], ...] = (
     ("not_in_block", lambda c: not c.in_block, {"batch_rerun": 0.002, "else": 1.0}),
     ("redelivered", lambda c: c.redelivered is True, {"redelivery": 1.0, "else": 0.02}),
     ("not_redelivered", lambda c: c.redelivered is False, {"redelivery": 0.02, "else": 1.0}),
-    ("no_broker", lambda c: c.redelivered is None, {"redelivery": 0.1, "else": 1.0}),
+    ("no_broker", lambda c: c.redelivered is None and not c.by_messages, {"redelivery": 0.1, "else": 1.0}),
     ("by_http", lambda c: c.previous_lost is not None or c.attempt is not None, {"redelivery": 0.02, "else": 1.0}),
     ("published_again", lambda c: c.published_again is True, {"retry": 1.0, "manual_resend": 0.3, "else": 0.05}),
     ("half_price", lambda c: c.half_price is True, {"legitimate": 1.0, "else": 0.01}),
@@ -185,12 +187,13 @@ def _gap_density(clues: Clues) -> dict[str, float]:
     """Density of one gap.
 
     Double clicks lie at 0.1-3 s, mostly below 1.5 s; a payment split over two means takes a person some seconds;
-    people resend after minutes to days; block reruns and brokers have no typical gap of their own.
+    people resend after minutes to days; block reruns and brokers have no typical gap of their own. Of the 168 policies
+    of the catalogue, 156 come back within five minutes three times over; the others are job queues.
     """
     gap = max(clues.gap_s, 0.0)
     blur = max(clues.resolution_s, 0.02)
     broad = _log_uniform(gap, 0.05, 30 * _DAY_S, blur)
-    retry = _log_uniform(gap, 0.05, 2 * 3600.0, blur)
+    retry = 0.8 * _log_uniform(gap, 0.05, 300.0, blur) + 0.2 * _log_uniform(gap, 0.05, 2 * 3600.0, blur)
     if clues.retry_density is not None:
         retry = clues.retry_trust * clues.retry_density + (1 - clues.retry_trust) * retry
     return {

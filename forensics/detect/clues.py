@@ -56,6 +56,7 @@ def collect_clues(runner: Runner, rows: Sequence[Judged], resolution_us: int) ->
     hands_known = any(_by_hand(j.row) for j in rows) or bool(runner.run("duplicates/hands").records())
     blocks = _blocks(repeats)
     deliveries = _deliveries(runner, rows)
+    by_messages = runner.count("dead_letters") > 0
     steps = price_steps(runner)
     other_readings = other_times(runner)
     found = {}
@@ -82,6 +83,7 @@ def collect_clues(runner: Runner, rows: Sequence[Judged], resolution_us: int) ->
             by_hand=_by_hand(item.row) if hands_known else None,
             in_block=_where(item.row) in blocks,
             redelivered=redelivered,
+            by_messages=by_messages,
             published_again=again,
             half_price=_half_price(item.row, steps),
         )

@@ -66,6 +66,7 @@ def test_structure_names_the_cause(gap_s: float, known: dict[str, Any], cause: s
         ({"redelivered": False, "published_again": True}, "retry", "redelivery"),
         ({"other_key": True}, "double_submit", "retry"),
         ({"other_key": True}, "legitimate", "double_submit"),
+        ({"by_messages": True}, "redelivery", "retry"),
         ({"half_price": True}, "legitimate", "retry"),
         ({"half_price": False}, "retry", "legitimate"),
         ({"retry_density": 2.0, "retry_trust": 0.92}, "retry", "unexplained"),
@@ -92,6 +93,13 @@ def test_the_more_second_clicks_bore_the_key_of_the_first_the_less_a_new_key_is_
     few, none = (dict(judge([clues(1.2, other_key=True, second_clicks=n), *retries])[0].probabilities) for n in (3, 0))
     odds = few["double_submit"] / few["unexplained"] / (none["double_submit"] / none["unexplained"])
     assert odds == pytest.approx(2 / 5, rel=0.02)
+
+
+def test_where_messages_bring_the_acts_a_long_gap_is_sooner_the_brokers_than_a_clients() -> None:
+    short, long = (verdict(gap_s, by_hand=False, by_messages=True) for gap_s in (20.0, 2000.0))
+    assert short.cause == "retry"
+    odds = [dict(v.probabilities)["redelivery"] / dict(v.probabilities)["retry"] for v in (short, long)]
+    assert odds[1] > 5 * odds[0]
 
 
 def test_a_gap_beyond_two_hours_is_no_retry_of_a_client() -> None:
@@ -136,6 +144,7 @@ CLUES = st.builds(
     by_hand=MAYBE,
     in_block=MAYBE,
     redelivered=MAYBE,
+    by_messages=st.booleans(),
     published_again=MAYBE,
     half_price=MAYBE,
 )
