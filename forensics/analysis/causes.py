@@ -193,7 +193,9 @@ def _gap_density(clues: Clues) -> dict[str, float]:
     gap = max(clues.gap_s, 0.0)
     blur = max(clues.resolution_s, 0.02)
     broad = _log_uniform(gap, 0.05, 30 * _DAY_S, blur)
-    retry = 0.8 * _log_uniform(gap, 0.05, 300.0, blur) + 0.2 * _log_uniform(gap, 0.05, 2 * 3600.0, blur)
+    retry = _log_uniform(gap, 0.05, 2 * 3600.0, blur)
+    if not clues.published_again:  # producers that publish again are jobs as often as clients
+        retry = 0.8 * _log_uniform(gap, 0.05, 300.0, blur) + 0.2 * retry
     if clues.retry_density is not None:
         retry = clues.retry_trust * clues.retry_density + (1 - clues.retry_trust) * retry
     return {
