@@ -238,7 +238,7 @@ class Scanner:
             failed = self._has_failed("duplicates")
             why = "it rests on duplicates, which failed" if failed else _missing("payments")
             self._examined.append(Examined("policies", "not_examined", why))
-        elif explained.match is None:
+        elif explained.match is None and not explained.policies:
             why = "no gap between duplicates can be a retry's: there are none, or the evidence names another cause"
             self._examined.append(Examined("policies", "not_examined", why))
         else:

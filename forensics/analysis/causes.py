@@ -62,6 +62,10 @@ class Clues:
     """Whether it is part of a block of acts repeated in the same order."""
     redelivered: bool | None = None
     """Whether the broker delivered the same message again before it."""
+    queue_seen: bool = False
+    """Whether dead letters show that a queue stands before the ledger, though its deliveries were not given."""
+    no_schedule: bool = False
+    """Whether enough gaps were there to show a schedule, and none was found."""
     published_again: bool | None = None
     """Whether another message about the same act was published before it."""
     half_price: bool | None = None
@@ -93,7 +97,9 @@ _ODDS: tuple[tuple[str, Callable[[Clues], bool], Factor], ...] = (
     ("not_in_block", lambda c: not c.in_block, {"batch_rerun": 0.002, "else": 1.0}),
     ("redelivered", lambda c: c.redelivered is True, {"redelivery": 1.0, "else": 0.02}),
     ("not_redelivered", lambda c: c.redelivered is False, {"redelivery": 0.02, "else": 1.0}),
-    ("no_broker", lambda c: c.redelivered is None, {"redelivery": 0.1, "else": 1.0}),
+    ("no_broker", lambda c: c.redelivered is None and not c.queue_seen, {"redelivery": 0.1, "else": 1.0}),
+    # Software that tries again waits by a schedule: where many gaps show none, it is the less likely to have made them.
+    ("no_schedule", lambda c: c.no_schedule, {"retry": 0.1, "else": 1.0}),
     ("by_http", lambda c: c.previous_lost is not None or c.attempt is not None, {"redelivery": 0.02, "else": 1.0}),
     ("published_again", lambda c: c.published_again is True, {"retry": 1.0, "manual_resend": 0.3, "else": 0.05}),
     ("half_price", lambda c: c.half_price is True, {"legitimate": 1.0, "else": 0.01}),
@@ -147,7 +153,17 @@ def judge(repeats: Sequence[Clues]) -> tuple[Verdict, ...]:
                 totals[cause] += p
         whole = sum(totals.values())
         shares = {cause: n / whole for cause, n in totals.items()}
-    return tuple(_verdict(c, _posterior(lk, shares)) for c, lk in zip(repeats, likelihoods, strict=True))
+    return tuple(_verdict(c, _believed(c, lk, shares)) for c, lk in zip(repeats, likelihoods, strict=True))
+
+
+def _believed(clues: Clues, likelihood: Mapping[str, float], shares: Mapping[str, float]) -> dict[str, float]:
+    """The posterior; where no schedule tells the repeats apart, shares learnt from the same repeats are half believed,
+    for causes whose gaps are alike would otherwise all become the one with a little more."""
+    learnt = _posterior(likelihood, shares)
+    if not clues.no_schedule:
+        return learnt
+    before = _posterior(likelihood, _PRIOR)
+    return {cause: (learnt[cause] + before[cause]) / 2 for cause in CAUSES}
 
 
 def _verdict(clues: Clues, posterior: Mapping[str, float]) -> Verdict:

@@ -80,7 +80,14 @@ def match_gaps(
         explained_share=round(explained, 4),
         noise=fits[0].noise,
         responsibilities=_shaped(1 - elses, rows.lengths),
+        residual_s=_residual(search, found[0]),
     )
+
+
+def _residual(search: PolicySearch, fitted: Fitted) -> tuple[float, float]:
+    weights = fitted.shares.noise / fitted.shares.noise.sum()
+    half, most = (noise.within(search.fine.table, weights, share) for share in (0.5, 0.9))
+    return half, most
 
 
 def _gain(search: PolicySearch, fitted: Fitted, law: ChanceLaw) -> float:

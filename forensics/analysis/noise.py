@@ -113,7 +113,11 @@ def core_scatter(table: NoiseTable, weights: Floats) -> float:
 
 
 def _median(table: NoiseTable, weights: Floats) -> float:
-    """Distance from the schedule within which half of the gaps lie, in seconds, by bisection."""
+    return within(table, weights, 0.5)
+
+
+def within(table: NoiseTable, weights: Floats, share: float) -> float:
+    """Distance from the schedule within which such a share of the gaps lies, in seconds, by bisection."""
     low, high = 0.0, 20 * float(table.scales_s.max())
     for _ in range(50):
         middle = (low + high) / 2
@@ -122,7 +126,7 @@ def _median(table: NoiseTable, weights: Floats) -> float:
             w * np.diff(_part(k, ends, float(s)))[0]
             for k, s, w in zip(table.kinds, table.scales_s, weights, strict=True)
         )
-        low, high = (middle, high) if inside < 0.5 else (low, middle)
+        low, high = (middle, high) if inside < share else (low, middle)
     return round(high, 6)
 
 

@@ -1,7 +1,8 @@
 """The attempts themselves, where an access log shows them: gaps between the tries of one call, and the timeout.
 
 Rows of a ledger hide attempts that were not booked; a log line is written for each. Where calls can be told apart, the
-policy is read here first.
+policy is read here first. Where the log also says when each failed attempt ended for its caller, the wait itself shows,
+from that end to the next start, and no timeout is in it.
 """
 
 from __future__ import annotations
@@ -13,10 +14,13 @@ from itertools import groupby, pairwise
 from statistics import median
 from typing import Any
 
+from forensics.analysis.cohorts import GapGroup
 from forensics.runner import Runner
 
 _FEWEST_TIMEOUTS = 5
 _COMMON_SHARE = 0.6
+_ENDS_SHARE = 0.95
+_SLACK_US = 1_000_000
 _LONGEST_GAP_US = 12 * 3600 * 1_000_000
 # Ids by which attempts of one call are known; an order number also ties separate acts, so it comes last.
 _IDS = (
@@ -33,8 +37,11 @@ class Attempts:
 
     basis: str
     """The id that ties attempts."""
-    gaps_us: tuple[tuple[int, ...], ...]
-    """For each call, the times between the starts of its attempts, microseconds."""
+    calls: tuple[GapGroup, ...]
+    """For each call, the times between the starts of its attempts, microseconds, with its user agent and route."""
+    waits: tuple[GapGroup, ...]
+    """The same from the end of an attempt to the start of the next; empty where the log does not say when the caller
+    learnt that an attempt had failed. Negative where a coarse clock says so."""
     timed: bool
     """Whether the log says how long requests took; if not, its stamps may be their ends, and gaps lie between those."""
     timeout_s: float | None
@@ -52,9 +59,42 @@ def measure_attempts(runner: Runner) -> Attempts | None:
         return None
     records = runner.run("traffic/attempts_of_calls", tied_by=basis, at_hop=hop["hop"]).records()
     calls = [list(call) for _, call in groupby(records, key=lambda r: r["call_id"])]
-    gaps = (_gaps(call) for call in calls)
+    tried = [(_gaps(call), call) for call in calls]
+    tried = [(gaps, call) for gaps, call in tried if gaps]
+    starts = tuple(GapGroup(gaps, _labels(call)) for gaps, call in tried)
     timed = any(r["duration_us"] is not None for r in records)
-    return Attempts(basis, tuple(g for g in gaps if g), timed, _timeout_s(records))
+    return Attempts(basis, starts, _waits(tried), timed, _timeout_s(records))
+
+
+def _labels(call: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """What a call's requests agree on."""
+    found = {}
+    for label, column in (("user agent", "user_agent"), ("route", "route")):
+        values = {r[column] for r in call if r[column]}
+        if len(values) == 1:
+            found[label] = values.pop()
+    return found
+
+
+def _waits(tried: Sequence[tuple[tuple[int, ...], Sequence[Mapping[str, Any]]]]) -> tuple[GapGroup, ...]:
+    """From end to start, if nearly every attempt that was tried again had ended in a failure before the next one."""
+    pairs = [(gap, before) for gaps, call in tried for gap, before in zip(gaps, call, strict=False)]
+    ended = sum(
+        before["duration_us"] is not None and gap - before["duration_us"] >= -_SLACK_US and _failed(before["status"])
+        for gap, before in pairs
+    )
+    if ended < _ENDS_SHARE * len(pairs):
+        return ()
+    found = (
+        (tuple(g - r["duration_us"] for g, r in zip(gaps, call, strict=False) if r["duration_us"] is not None), call)
+        for gaps, call in tried
+    )
+    return tuple(GapGroup(waits, _labels(call)) for waits, call in found if waits)
+
+
+def _failed(status: int | None) -> bool:
+    """Whether the caller knew at that moment that the attempt had failed."""
+    return status is not None and (status >= 400 or status == 0)
 
 
 def tie_of(hop: Mapping[str, Any]) -> str | None:

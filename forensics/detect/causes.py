@@ -10,35 +10,30 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from forensics.analysis import causes
-from forensics.analysis.backoff import waits
 from forensics.analysis.catalogue import load_catalogue
 from forensics.analysis.causes import Clues, Verdict
-from forensics.analysis.match import density_curve, gap_densities, match_gaps
+from forensics.analysis.match import gap_densities
 from forensics.analysis.words import policy_words
 from forensics.detect.attempts import Attempts
+from forensics.detect.brokers import broker_policy
 from forensics.detect.clues import Where, collect_clues
+from forensics.detect.cohorts import Cohorts, cohort_policies, in_order
+from forensics.detect.comparable import LONGEST_GAP_US, comparable_gaps, labels_of, where_of
+from forensics.detect.matching import log_step_us, match_attempts, match_rows
+from forensics.detect.picture import gap_picture
 from forensics.detect.rows import Judged
-from forensics.model import CatalogueEntry, CohortPolicy, GapFit, GapPicture, MatchResult, Policy, RepeatRow
+from forensics.model import CatalogueEntry, CohortPolicy, GapFit, GapPicture, MatchResult, RepeatRow
 from forensics.runner import Runner
 
-_LONGEST_GAP_US = 12 * 3600 * 1_000_000
 _POLICY_WEIGHT = 0.92
 _LOG_WEIGHT = 0.5
 _UNTIED = 0.9
 # That two rows of one moment, by one of the readings of a clock that was set, are two payments: as likely as not.
 _ONE_MOMENT = 0.5
-_FEWEST_LOG_GAPS = 10
 _FEWEST_SHARP_GAPS = 30
+_FEWEST_SCHEDULED_GAPS = 40
 # A policy ties a repeat to the effect before it only when as many gaps speak for the policy.
 _FEWEST_TYING_GAPS = 10
-_IN_LOG = "attempts in the access log"
-# A log without durations may stamp the ends of requests: gaps are off by how much longer one took than the other.
-_UNTIMED_BLUR_US = 1_000_000
-_UNTIMED = (
-    "the same waits behind a timeout: the log has no durations, and if it stamps ends no timeout is in its gaps",
-)
-_BINS = 60
-_CURVE_POINTS = 480
 
 TIES = frozenset(("attempt_above_one", "same_call", "previous_lost", "by_hand", "in_block", "redelivered"))
 """Clues that tie a repeat to the effect before it, beyond order and amount."""
@@ -69,6 +64,7 @@ CLUE_WORDS: Mapping[str, str] = {
     "no_sign_of_two_acts": "",
     "not_in_block": "",
     "no_broker": "",
+    "no_schedule": "the gaps between repeats follow no schedule, as a client's retries would",
     "by_http": "",
 }
 
@@ -101,112 +97,81 @@ class Setting:
 
 
 def explain(runner: Runner, judged: Sequence[Judged], setting: Setting) -> Explained:
-    """Name the policy and give every repeat its cause."""
+    """Name the policies and give every repeat its cause."""
     clues = collect_clues(runner, judged, setting.resolution_us)
     groups = comparable_gaps(judged, clues)
     catalogue = (*setting.policies, *load_catalogue())
-    by_rows = (
-        match_gaps(groups, resolution_us=setting.resolution_us, timeout_s=setting.timeout_s, catalogue=catalogue)
-        if groups
-        else None
-    )
-    by_log = _match_attempts(setting, catalogue)
-    law = _law(by_rows, by_log)
-    verdicts = _verdicts(clues, law)
-    cohorts = [("rows of the ledger", by_rows), (_IN_LOG, by_log)]
-    if not (setting.resolution_us < _log_step_us(setting) and sum(map(len, groups)) >= _FEWEST_SHARP_GAPS):
-        cohorts.reverse()
-    untimed = setting.attempts is not None and not setting.attempts.timed
-    policies = tuple(
-        policy
-        for cohort, match in cohorts
-        for policy in _policies(cohort, match, _UNTIMED if untimed and cohort == _IN_LOG else ())
-    )
-    text = policy_words(policies[0].ranked.policy) if policies else None
-    strongest = next((m for _, m in cohorts if m is not None and m.verdict == "named"), by_rows)
+    step_us = log_step_us(setting.attempts, setting.log_resolution_us)
+    by_rows = match_rows(groups, setting.resolution_us, setting.timeout_s, catalogue)
+    by_log = match_attempts(setting.attempts, step_us, setting.timeout_s, catalogue)
+    if by_rows is not None and not by_rows.named and by_rows.strongest.gaps >= _FEWEST_SCHEDULED_GAPS and not by_log:
+        clues = {place: replace(clue, no_schedule=True) for place, clue in clues.items()}
+    verdicts = _verdicts(clues, judged, by_rows, by_log)
+    sharper_rows = setting.resolution_us < step_us
+    sharper_rows = sharper_rows and sum(len(g.gaps_us) for g in groups) >= _FEWEST_SHARP_GAPS
+    found = in_order(by_log, by_rows, sharper_rows)
+    policies = tuple(policy for cohorts in found for policy in cohort_policies(cohorts))
+    strongest = next((c.strongest for c in found if c.named), by_rows.strongest if by_rows else None)
     ties = strongest is not None and strongest.gaps * strongest.explained_share >= _FEWEST_TYING_GAPS
-    rows = tuple(_row(item, verdicts.get(_where(item)), text, ties) for item in judged)
-    return Explained(rows, policies, strongest, _picture(groups, by_rows, setting.resolution_us))
+    labelled = _texts(judged, by_rows, policies)
+    rows = tuple(_row(item, verdicts.get(where_of(item)), labelled.get(where_of(item)), ties) for item in judged)
+    broker = _broker(runner, rows, catalogue)
+    if broker is not None:
+        policies = _in_place(policies, broker)
+    picture = gap_picture([g.gaps_us for g in groups], by_rows.strongest if by_rows else None, setting.resolution_us)
+    return Explained(rows, policies, strongest, picture)
 
 
-def _law(by_rows: MatchResult | None, by_log: MatchResult | None) -> tuple[GapFit, float] | None:
-    """The fitted law of a retry's gap, and how far it is trusted for gaps between rows."""
-    if by_rows is not None and by_rows.verdict == "named":
-        return by_rows.fits[0], _POLICY_WEIGHT
-    if by_log is not None and by_log.verdict == "named":
-        return by_log.fits[0], _LOG_WEIGHT
-    return None
+def _broker(runner: Runner, rows: Sequence[RepeatRow], catalogue: Sequence[CatalogueEntry]) -> CohortPolicy | None:
+    acts = {r.group_id for r in rows if r.role in ("excess", "refunded")}
+    again = {r.group_id for r in rows if r.cause == "redelivery"}
+    return broker_policy(runner, len(again), len(again) / len(acts), catalogue) if again else None
 
 
-def _log_step_us(setting: Setting) -> int:
-    """How coarsely the log tells starts: its clock, and where it has no durations at least as long as answers take."""
-    untimed = setting.attempts is not None and not setting.attempts.timed
-    return max(setting.log_resolution_us, _UNTIMED_BLUR_US if untimed else 1)
+def _in_place(policies: Sequence[CohortPolicy], broker: CohortPolicy) -> tuple[CohortPolicy, ...]:
+    """The broker's cohort first where it has more groups than the strongest of the others, else last."""
+    first = not policies or broker.groups > policies[0].groups
+    return (broker, *policies) if first else (*policies, broker)
 
 
-def _match_attempts(setting: Setting, catalogue: Sequence[CatalogueEntry]) -> MatchResult | None:
-    """The policy that the log's own attempts show; None where the log does not tie attempts."""
-    attempts = setting.attempts
-    if attempts is None or sum(map(len, attempts.gaps_us)) < _FEWEST_LOG_GAPS:
-        return None
-    timeout_s = setting.timeout_s if setting.timeout_s is not None else attempts.timeout_s
-    return match_gaps(attempts.gaps_us, resolution_us=_log_step_us(setting), timeout_s=timeout_s, catalogue=catalogue)
+def _texts(judged: Sequence[Judged], by_rows: Cohorts | None, policies: Sequence[CohortPolicy]) -> dict[Where, str]:
+    """The policy of each row's cohort in words; where rows are not split, the strongest policy of all."""
+    if not policies:
+        return {}
+    if by_rows is None or by_rows.split is None:
+        return {where_of(item): policy_words(policies[0].ranked.policy) for item in judged}
+    labels = labels_of(judged)
+    fits = {where_of(item): by_rows.fit_for(labels[item.group_id]) for item in judged}
+    return {where: policy_words(fit.policy) for where, fit in fits.items() if fit is not None}
 
 
-def _where(item: Judged) -> Where:
-    return item.row.source_id, item.row.line_no
-
-
-def comparable_gaps(judged: Sequence[Judged], clues: Mapping[Where, Clues]) -> list[list[int]]:
-    """The gaps of each group that may be a retry's, in order; a gap that cannot be one breaks the chain."""
-    groups: list[list[int]] = []
-    chain: list[int] = []
+def _verdicts(
+    clues: Mapping[Where, Clues], judged: Sequence[Judged], by_rows: Cohorts | None, by_log: Cohorts | None
+) -> dict[Where, Verdict]:
+    """The cause of every repeat, its gap held against the law of its own cohort."""
+    labels = labels_of(judged)
+    laws: dict[int, tuple[GapFit, float, list[Where]]] = {}
     for item in judged:
-        mine = clues.get(_where(item))
-        fits = (
-            mine is not None
-            and item.gap_us is not None
-            and not _speaks_against_retry(mine)
-            and not mine.other_gaps_s
-            and item.gap_us <= _LONGEST_GAP_US
-        )
-        if item.role in ("kept", "legitimate") or (mine is not None and not fits):
-            if chain:
-                groups.append(chain)
-            chain = []
-        elif fits and item.gap_us is not None:
-            chain.append(item.gap_us)
-    if chain:
-        groups.append(chain)
-    return groups
+        mine = clues.get(where_of(item))
+        law = _law(by_rows, by_log, labels[item.group_id]) if mine and not mine.other_gaps_s else None
+        if law is not None:
+            laws.setdefault(id(law[0]), (*law, []))[2].append(where_of(item))
+    filled = dict(clues)
+    for fit, trust, places in laws.values():
+        densities = gap_densities(fit, [round(clues[p].gap_s * 1e6) for p in places])
+        for place, density in zip(places, densities, strict=True):
+            filled[place] = replace(clues[place], retry_density=float(density), retry_trust=trust)
+    return dict(zip(filled, causes.judge(list(filled.values())), strict=True))
 
 
-def _speaks_against_retry(clues: Clues) -> bool:
-    return (
-        clues.attempt == 1
-        or clues.by_hand is True
-        or clues.same_call is False
-        or clues.other_key is True
-        or clues.in_block is True
-        or clues.redelivered is True
-        or clues.published_again is True
-        or clues.half_price is True
-        or clues.previous_lost is False
-    )
-
-
-def _verdicts(clues: Mapping[Where, Clues], law: tuple[GapFit, float] | None) -> dict[Where, Verdict]:
-    places = list(clues)
-    if law is None:
-        filled = [clues[p] for p in places]
-    else:
-        fit, trust = law
-        densities = [float(d) for d in gap_densities(fit, [round(clues[p].gap_s * 1e6) for p in places])]
-        filled = [
-            clues[p] if clues[p].other_gaps_s else replace(clues[p], retry_density=d, retry_trust=trust)
-            for p, d in zip(places, densities, strict=True)
-        ]
-    return dict(zip(places, causes.judge(filled), strict=True))
+def _law(by_rows: Cohorts | None, by_log: Cohorts | None, labels: Mapping[str, str]) -> tuple[GapFit, float] | None:
+    """The fitted law of a retry's gap, and how far it is trusted for gaps between rows."""
+    fit = by_rows.fit_for(labels) if by_rows else None
+    if fit is not None:
+        return fit, _POLICY_WEIGHT
+    if by_log is not None and by_log.strongest.verdict == "named":
+        return by_log.strongest.fits[0], _LOG_WEIGHT
+    return None
 
 
 def _row(item: Judged, verdict: Verdict | None, policy: str | None, policy_ties: bool) -> RepeatRow:
@@ -271,7 +236,7 @@ def _excess_probability(item: Judged, verdict: Verdict | None, policy_ties: bool
         item.row.instrument
         and item.previous
         and item.row.instrument == item.previous.instrument
-        and (item.gap_us or 0) <= _LONGEST_GAP_US
+        and (item.gap_us or 0) <= LONGEST_GAP_US
     )
     by_policy = policy_ties and verdict is not None and verdict.cause == "retry" and verdict.confidence >= 0.9
     same_instrument = same_instrument and "two_readings" not in spoken
@@ -282,44 +247,3 @@ def _excess_probability(item: Judged, verdict: Verdict | None, policy_ties: bool
 def _same_key(item: Judged) -> bool | None:
     mine, theirs = item.row.idempotency_key, item.previous.idempotency_key if item.previous else None
     return mine == theirs if mine and theirs else None
-
-
-def _policies(cohort: str, match: MatchResult | None, besides: tuple[str, ...]) -> tuple[CohortPolicy, ...]:
-    """The policies of a cohort; besides: what the evidence cannot tell any of them from."""
-    if match is None or match.verdict != "named":
-        return ()
-    ranked = (replace(r, cannot_tell_from=(*besides, *r.cannot_tell_from)) for r in match.ranked)
-    return tuple(CohortPolicy(cohort, match.groups, match.explained_share, r) for r in ranked)
-
-
-# The picture ----------------------------------------------------------------------------------------------------
-
-
-def _picture(groups: Sequence[Sequence[int]], match: MatchResult | None, resolution_us: int) -> GapPicture | None:
-    gaps = sorted(g / 1e6 for group in groups for g in group)
-    if not gaps:
-        return None
-    expected = expected_gaps(match.ranked[0].policy) if match and match.verdict == "named" else ()
-    reach = max([gaps[int(0.97 * (len(gaps) - 1))] * 1.15, *[s * 1.1 for _, s in expected[:4]], 1.0])
-    width = max(reach / _BINS, resolution_us / 1e6)
-    bins = max(4, int(reach / width) + 1)
-    edges = tuple(round(i * width, 6) for i in range(bins + 1))
-    counts = [0] * bins
-    for gap in gaps:
-        if gap < edges[-1]:
-            counts[min(bins - 1, int(gap / width))] += 1
-    curve_s: tuple[float, ...] = ()
-    curve: tuple[float, ...] = ()
-    if match and match.verdict == "named":
-        fitted = density_curve(match.fits[0], resolution_us, edges[-1], _CURVE_POINTS)
-        curve_s = tuple(round(float(x), 6) for x in fitted.gaps_s)
-        curve = tuple(round(float(y) * len(gaps) * width, 6) for y in fitted.total)
-    beyond = sum(g >= edges[-1] for g in gaps)
-    return GapPicture(edges, tuple(counts), curve_s, curve, tuple(expected), beyond)
-
-
-def expected_gaps(policy: Policy) -> tuple[tuple[str, float], ...]:
-    """Label and length of the gap between each attempt and the next when its reply was lost: timeout + nominal wait."""
-    plan = policy.schedule_s or waits(policy, max(1, min(5, (policy.max_attempts or 4) - 1)))
-    timeout = policy.timeout_s or 0.0
-    return tuple((f"{n}→{n + 1}", round(timeout + wait, 6)) for n, wait in enumerate(plan, 1))

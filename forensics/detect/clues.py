@@ -53,11 +53,12 @@ def collect_clues(runner: Runner, rows: Sequence[Judged], resolution_us: int) ->
     per_call = _ids_are_per_call(repeats, calls)
     keeping = _keep_their_key(runner)
     clicks = runner.run("keys/sent_again_at_once").records()[0]["again"]
-    hands_known = any(_by_hand(j.row) for j in rows)
+    hands_known = any(_by_hand(j.row) for j in rows) or bool(runner.run("duplicates/hands").records())
     blocks = _blocks(repeats)
     deliveries = _deliveries(runner, rows)
     steps = price_steps(runner)
     other_readings = other_times(runner)
+    queue = runner.count("dead_letters") > 0
     found = {}
     for item in repeats:
         previous = item.previous
@@ -82,6 +83,7 @@ def collect_clues(runner: Runner, rows: Sequence[Judged], resolution_us: int) ->
             by_hand=_by_hand(item.row) if hands_known else None,
             in_block=_where(item.row) in blocks,
             redelivered=redelivered,
+            queue_seen=queue,
             published_again=again,
             half_price=_half_price(item.row, steps),
         )

@@ -28,8 +28,9 @@ def measure_deliveries(runner: Runner) -> Deliveries | str:
     returns = runner.run("deliveries/returns").records()
     waits = [r["again_us"] / 1e6 for r in returns]
     middle = median(waits) if waits else None
-    alike = sum(abs(w - middle) <= _ALIKE * middle for w in waits) / len(waits) if middle is not None else None
-    timeout = _timeout(middle, alike, len(waits))
+    alike = _alike(waits, middle) if middle is not None else None
+    common = common_return_s(waits)
+    timeout = common[0] if common else None
     known = [r for r in returns if r["handled_us"] is not None]
     acts = runner.run("deliveries/effects_of_acts").records() if runner.count("payments") else []
     longest = figures["longest_us"]
@@ -51,10 +52,17 @@ def measure_deliveries(runner: Runner) -> Deliveries | str:
     )
 
 
-def _timeout(middle: float | None, alike: float | None, returns: int) -> float | None:
-    if middle is None or alike is None or returns < _FEWEST_RETURNS:
+def common_return_s(waits_s: Sequence[float]) -> tuple[float, float] | None:
+    """The time after which messages come back, and the share of returns near it; None where no time is common."""
+    if len(waits_s) < _FEWEST_RETURNS:
         return None
-    return middle if alike >= _MOSTLY and middle >= _SHORTEST_TIMEOUT_S else None
+    middle = median(waits_s)
+    alike = _alike(waits_s, middle)
+    return (middle, alike) if alike >= _MOSTLY and middle >= _SHORTEST_TIMEOUT_S else None
+
+
+def _alike(waits_s: Sequence[float], middle: float) -> float:
+    return sum(abs(w - middle) <= _ALIKE * middle for w in waits_s) / len(waits_s)
 
 
 def _acts(record: Mapping[str, Any]) -> ActsDelivered:

@@ -109,6 +109,9 @@ class MatchResult:
     """Scatter under the strongest policy; None when no policy is named."""
     responsibilities: tuple[tuple[float, ...], ...]
     """For every gap given, in the shape given: probability that the strongest policy made it; 0 without a policy."""
+    residual_s: tuple[float, float] | None = None
+    """Half and nine tenths of the explained gaps lie within these distances of the schedule, in seconds, the blur of
+    coarse stamps left out; None when no policy is named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,10 +148,17 @@ class CohortPolicy:
     """A policy named for one cohort of duplicate groups."""
 
     cohort: str
+    """In words: 'rows of the ledger', 'rows of the ledger, channel app', 'broker redelivery'."""
     groups: int
+    """Business acts or calls of the cohort that have a gap."""
     share: float
-    """Of the cohort's gaps, those that the strongest policy explains."""
+    """Of all such groups of the same evidence (ledger, access log), those of this cohort."""
+    explained_share: float
+    """Of the cohort's gaps, those that its strongest policy explains."""
     ranked: RankedPolicy
+    residual_s: tuple[float, float] | None = None
+    """Half and nine tenths of the explained gaps lie within these distances of its schedule, seconds;
+    None where no schedule was fitted."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -129,6 +129,7 @@ def _policy(found: CohortPolicy) -> dict[str, Any]:
         "cohort": found.cohort,
         "groups": found.groups,
         "share": round(found.share, 4),
+        "explained_share": round(found.explained_share, 4),
         "shape": policy.shape,
         "base_s": policy.base_s,
         "factor": policy.factor,
@@ -142,6 +143,7 @@ def _policy(found: CohortPolicy) -> dict[str, Any]:
         "probability": round(found.ranked.probability, 4),
         "tied": found.ranked.tied,
         "cannot_tell_from": list(found.ranked.cannot_tell_from),
+        "residual_s": list(found.residual_s) if found.residual_s else None,
     }
 
 

@@ -11,6 +11,7 @@
 -- columns.status      = { type = "INTEGER", help = "How it ended." }
 -- columns.attempt     = { type = "INTEGER", help = "Attempt number, from 1; NULL when not said." }
 -- columns.user_agent  = { type = "VARCHAR", help = "Caller's user agent." }
+-- columns.route       = { type = "VARCHAR", help = "Path with ids folded." }
 -- columns.source_id   = { type = "BIGINT", help = "Log file." }
 -- columns.line_no     = { type = "BIGINT", help = "Log line." }
 -- ///
@@ -27,6 +28,7 @@ WITH calls AS (
     status,
     attempt,
     user_agent,
+    route,
     source_id,
     line_no
   FROM requests
@@ -47,6 +49,7 @@ SELECT
   c.status,
   c.attempt,
   c.user_agent,
+  c.route,
   c.source_id,
   c.line_no
 FROM calls AS c

@@ -59,6 +59,8 @@ def test_structure_names_the_cause(gap_s: float, known: dict[str, Any], cause: s
         ({"same_call": False}, "double_submit", "retry"),
         ({"previous_lost": True}, "retry", "double_submit"),
         ({"previous_lost": False}, "double_submit", "retry"),
+        ({"no_schedule": True}, "redelivery", "retry"),
+        ({"queue_seen": True}, "redelivery", "retry"),
         ({"by_hand": True}, "manual_resend", "retry"),
         ({"by_hand": False}, "retry", "manual_resend"),
         ({"in_block": True}, "batch_rerun", "retry"),
@@ -157,3 +159,9 @@ def test_probabilities_sum_to_one_and_the_order_of_repeats_does_not_matter(
     shuffler.shuffle(places)
     for place, again in zip(places, judge([repeats[place] for place in places]), strict=True):
         assert dict(again.probabilities) == pytest.approx(dict(found[place].probabilities))
+
+
+def test_many_repeats_that_nothing_tells_apart_leave_doubt() -> None:
+    """Gaps alike under several causes: their number alone makes no cause sure."""
+    found = judge([clues(60.0 * n, no_schedule=True, queue_seen=True) for n in range(1, 200)])
+    assert all(v.confidence < 0.8 for v in found)

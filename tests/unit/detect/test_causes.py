@@ -11,9 +11,11 @@ from typing import Any
 import pytest
 
 from forensics.analysis.causes import Clues
-from forensics.detect.causes import Explained, Setting, comparable_gaps, expected_gaps, explain
+from forensics.detect.causes import Explained, Setting, explain
+from forensics.detect.comparable import comparable_gaps
 from forensics.detect.duplicates import REFUND_PROBABILITY, is_refundable, sum_causes
 from forensics.detect.ledger import judge_order, judge_rows
+from forensics.detect.picture import expected_gaps
 from forensics.model import Policy
 
 MILLISECOND = 1000
@@ -136,7 +138,7 @@ def known(gap_s: float, **clues: Any) -> Clues:
 def test_the_gaps_of_one_act_are_one_chain_in_microseconds(row: Any) -> None:
     judged = judge_order([row(0), row(4), row(9)])
     clues = {(1, 4): known(4), (1, 9): known(5)}
-    assert comparable_gaps(judged, clues) == [[4_000_000, 5_000_000]]
+    assert [g.gaps_us for g in comparable_gaps(judged, clues)] == [(4_000_000, 5_000_000)]
 
 
 @pytest.mark.parametrize(
@@ -155,7 +157,7 @@ def test_the_gaps_of_one_act_are_one_chain_in_microseconds(row: Any) -> None:
 def test_a_gap_that_cannot_be_a_retrys_breaks_the_chain(row: Any, against: dict[str, Any]) -> None:
     judged = judge_order([row(0), row(4), row(9), row(16)])
     clues = {(1, 4): known(4), (1, 9): known(5, **against), (1, 16): known(7)}
-    assert comparable_gaps(judged, clues) == [[4_000_000], [7_000_000]]
+    assert [g.gaps_us for g in comparable_gaps(judged, clues)] == [(4_000_000,), (7_000_000,)]
 
 
 def test_a_gap_longer_than_half_a_day_is_left_out(row: Any) -> None:

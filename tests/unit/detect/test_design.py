@@ -24,7 +24,7 @@ def judged(runner: Any, rows: Any = (), policies: Any = (), layers: Layers | Non
 
 def strongest(jitter: str, probability: float = 0.9, base_s: float = 1.0) -> list[CohortPolicy]:
     policy = Policy("fixed", base_s, 1.0, None, (base_s, base_s), jitter, None, 3.0, 3)
-    return [CohortPolicy("rows of the ledger", 40, 1.0, RankedPolicy(policy, probability, False, (), ()))]
+    return [CohortPolicy("rows of the ledger", 40, 1.0, 1.0, RankedPolicy(policy, probability, False, (), ()))]
 
 
 @pytest.mark.parametrize(

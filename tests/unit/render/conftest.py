@@ -153,9 +153,9 @@ def _policies() -> tuple[CohortPolicy, ...]:
     why = ("exponential waits of 1, 2, 4 s, proportional jitter, timeout 3 s", "only the sum of timeout and wait shows")
     ids = ("p-retry-default", "node-retry-default", "go-retryablehttp-default")
     return (
-        CohortPolicy("channel web", 980, 0.763, RankedPolicy(strongest, 0.93, False, ids, why)),
-        CohortPolicy("channel web", 980, 0.763, RankedPolicy(tied, 0.05, True, (), ())),
-        CohortPolicy("queue captures", 121, 0.094, RankedPolicy(queue, 0.997, False, ("sqs-visibility-30",), ())),
+        CohortPolicy("channel web", 980, 0.763, 0.98, RankedPolicy(strongest, 0.93, False, ids, why)),
+        CohortPolicy("channel web", 980, 0.763, 0.98, RankedPolicy(tied, 0.05, True, (), ())),
+        CohortPolicy("queue captures", 121, 0.094, 0.9, RankedPolicy(queue, 0.997, False, ("sqs-visibility-30",), ())),
     )
 
 
@@ -339,7 +339,7 @@ def make_hostile() -> Scan:
         payments=summary,
         rows=tuple(rows),
         causes=(CauseTotal("unexplained", 9, excess),),
-        policies=(CohortPolicy(evil, 9, 1.0, RankedPolicy(policy, 0.5, False, (evil,), (evil, huge))),),
+        policies=(CohortPolicy(evil, 9, 1.0, 1.0, RankedPolicy(policy, 0.5, False, (evil,), (evil, huge))),),
         gap_picture=GapPicture((0.0, 2.0, 4.0, 6.0), (0, 3, 6), (), (), ((HOSTILE[1], 4.0),), 0),
         traffic=None,
         timeline=(),
