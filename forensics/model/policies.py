@@ -39,7 +39,8 @@ class RankedPolicy:
 
     policy: Policy
     probability: float
-    """Posterior among all candidates tried, 0..1."""
+    """That it is right in every field, 0..1. All candidates tried share 0.75; the rest is for policies that were not
+    tried and for what the model has wrong, as measured on random policies."""
     tied: bool
     """True when the evidence cannot tell it from the strongest of its cohort (the strongest itself: False)."""
     policy_ids: tuple[str, ...]
