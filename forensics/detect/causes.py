@@ -8,19 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 from forensics.analysis import causes
 from forensics.analysis.catalogue import load_catalogue
 from forensics.analysis.causes import Clues, Verdict
-from forensics.analysis.cohorts import GapGroup
-from forensics.analysis.match import gap_densities, match_gaps
+from forensics.analysis.match import gap_densities
 from forensics.analysis.words import policy_words
 from forensics.detect.attempts import Attempts
 from forensics.detect.brokers import broker_policy
 from forensics.detect.clues import Where, collect_clues
-from forensics.detect.cohorts import Cohorts, cohort_policies, in_doubt, in_order, match_cohorts, with_timeout
+from forensics.detect.cohorts import Cohorts, cohort_policies, in_order
 from forensics.detect.comparable import LONGEST_GAP_US, comparable_gaps, labels_of, where_of
+from forensics.detect.matching import log_step_us, match_attempts, match_rows
 from forensics.detect.picture import gap_picture
 from forensics.detect.rows import Judged
 from forensics.model import CatalogueEntry, CohortPolicy, GapFit, GapPicture, MatchResult, RepeatRow
@@ -31,13 +30,9 @@ _LOG_WEIGHT = 0.5
 _UNTIED = 0.9
 # That two rows of one moment, by one of the readings of a clock that was set, are two payments: as likely as not.
 _ONE_MOMENT = 0.5
-_FEWEST_LOG_GAPS = 10
 _FEWEST_SHARP_GAPS = 30
 # A policy ties a repeat to the effect before it only when as many gaps speak for the policy.
 _FEWEST_TYING_GAPS = 10
-# A log without durations may stamp the ends of requests: gaps are off by how much longer one took than the other.
-_UNTIMED_BLUR_US = 1_000_000
-_UNTIMED = "the same waits behind a timeout: the log has no durations, and if it stamps ends no timeout is in its gaps"
 
 TIES = frozenset(("attempt_above_one", "same_call", "previous_lost", "by_hand", "in_block", "redelivered"))
 """Clues that tie a repeat to the effect before it, beyond order and amount."""
@@ -104,10 +99,11 @@ def explain(runner: Runner, judged: Sequence[Judged], setting: Setting) -> Expla
     clues = collect_clues(runner, judged, setting.resolution_us)
     groups = comparable_gaps(judged, clues)
     catalogue = (*setting.policies, *load_catalogue())
-    by_rows = _match_rows(groups, setting, catalogue)
-    by_log = _match_attempts(setting, catalogue)
+    step_us = log_step_us(setting.attempts, setting.log_resolution_us)
+    by_rows = match_rows(groups, setting.resolution_us, setting.timeout_s, catalogue)
+    by_log = match_attempts(setting.attempts, step_us, setting.timeout_s, catalogue)
     verdicts = _verdicts(clues, judged, by_rows, by_log)
-    sharper_rows = setting.resolution_us < _log_step_us(setting)
+    sharper_rows = setting.resolution_us < step_us
     sharper_rows = sharper_rows and sum(len(g.gaps_us) for g in groups) >= _FEWEST_SHARP_GAPS
     found = in_order(by_log, by_rows, sharper_rows)
     policies = tuple(policy for cohorts in found for policy in cohort_policies(cohorts))
@@ -122,13 +118,6 @@ def explain(runner: Runner, judged: Sequence[Judged], setting: Setting) -> Expla
     return Explained(rows, policies, strongest, picture)
 
 
-def _match_rows(groups: Sequence[GapGroup], setting: Setting, catalogue: Sequence[CatalogueEntry]) -> Cohorts | None:
-    if not groups:
-        return None
-    match = partial(match_gaps, resolution_us=setting.resolution_us, timeout_s=setting.timeout_s, catalogue=catalogue)
-    return match_cohorts("rows of the ledger", groups, match)
-
-
 def _broker(runner: Runner, rows: Sequence[RepeatRow], catalogue: Sequence[CatalogueEntry]) -> CohortPolicy | None:
     acts = {r.group_id for r in rows if r.role in ("excess", "refunded")}
     again = {r.group_id for r in rows if r.cause == "redelivery"}
@@ -139,31 +128,6 @@ def _in_place(policies: Sequence[CohortPolicy], broker: CohortPolicy) -> tuple[C
     """The broker's cohort first where it has more groups than the strongest of the others, else last."""
     first = not policies or broker.groups > policies[0].groups
     return (broker, *policies) if first else (*policies, broker)
-
-
-def _log_step_us(setting: Setting) -> int:
-    """How coarsely the log tells starts: its clock, and where it has no durations at least as long as answers take."""
-    untimed = setting.attempts is not None and not setting.attempts.timed
-    return max(setting.log_resolution_us, _UNTIMED_BLUR_US if untimed else 1)
-
-
-def _match_attempts(setting: Setting, catalogue: Sequence[CatalogueEntry]) -> Cohorts | None:
-    """The policies that the log's own attempts show; None where the log does not tie attempts."""
-    attempts = setting.attempts
-    if attempts is None or sum(len(call.gaps_us) for call in attempts.calls) < _FEWEST_LOG_GAPS:
-        return None
-    timeout_s = setting.timeout_s if setting.timeout_s is not None else attempts.timeout_s
-    groups = attempts.waits or attempts.calls
-    match = partial(
-        match_gaps,
-        resolution_us=_log_step_us(setting),
-        timeout_s=0.0 if attempts.waits else timeout_s,
-        catalogue=catalogue,
-    )
-    found = match_cohorts("attempts in the access log", groups, match)
-    if attempts.waits:
-        return with_timeout(found, timeout_s, catalogue)
-    return found if attempts.timed else in_doubt(found, _UNTIMED)
 
 
 def _texts(judged: Sequence[Judged], by_rows: Cohorts | None, policies: Sequence[CohortPolicy]) -> dict[Where, str]:
@@ -184,15 +148,15 @@ def _verdicts(
     labels = labels_of(judged)
     laws: dict[int, tuple[GapFit, float, list[Where]]] = {}
     for item in judged:
-        law = _law(by_rows, by_log, labels[item.group_id]) if where_of(item) in clues else None
+        mine = clues.get(where_of(item))
+        law = _law(by_rows, by_log, labels[item.group_id]) if mine and not mine.other_gaps_s else None
         if law is not None:
             laws.setdefault(id(law[0]), (*law, []))[2].append(where_of(item))
     filled = dict(clues)
     for fit, trust, places in laws.values():
         densities = gap_densities(fit, [round(clues[p].gap_s * 1e6) for p in places])
         for place, density in zip(places, densities, strict=True):
-            if not clues[place].other_gaps_s:
-                filled[place] = replace(clues[place], retry_density=float(density), retry_trust=trust)
+            filled[place] = replace(clues[place], retry_density=float(density), retry_trust=trust)
     return dict(zip(filled, causes.judge(list(filled.values())), strict=True))
 
 

@@ -162,16 +162,6 @@ def with_timeout(cohorts: Cohorts, timeout_s: float | None, catalogue: Sequence[
     return replace(cohorts, parts={value: _timed(c, timeout_s, catalogue) for value, c in cohorts.parts.items()})
 
 
-def in_doubt(cohorts: Cohorts, doubt: str) -> Cohorts:
-    """The cohorts, with one more thing that none of their policies can be told from."""
-    return replace(cohorts, parts={value: _doubted(c, doubt) for value, c in cohorts.parts.items()})
-
-
-def _doubted(cohort: Cohort, doubt: str) -> Cohort:
-    ranked = tuple(replace(r, cannot_tell_from=(doubt, *r.cannot_tell_from)) for r in cohort.match.ranked)
-    return replace(cohort, match=replace(cohort.match, ranked=ranked))
-
-
 def _timed(cohort: Cohort, timeout_s: float | None, catalogue: Sequence[CatalogueEntry]) -> Cohort:
     ranked = tuple(_ranked_timed(r, timeout_s, catalogue) for r in cohort.match.ranked)
     fits = tuple(replace(f, policy=replace(f.policy, timeout_s=timeout_s)) for f in cohort.match.fits)
