@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -116,3 +117,15 @@ def test_what_took_effect_twice_was_not_idempotent_whatever_its_method(
     found = explain(runner, judge_rows(runner), Setting(1000, 1000, None, None)).rows
     rule = judged(runner, rows=found)["idempotent_methods_repeated"]
     assert (rule.status, rule.broken) == outcome
+
+
+def test_two_parts_of_one_bill_sent_by_put_are_two_acts(given: Any) -> None:
+    rows = [
+        {"at": 0.1, "request_id": "a", "amount": Decimal(7000)},
+        {"at": 9.1, "request_id": "b", "amount": Decimal(3000)},
+    ]
+    log = [{"at": t, "request_id": r, "method": "PUT", "duration_us": 200_000} for t, r in ((0.0, "a"), (9.0, "b"))]
+    runner = given(payments=rows, requests=log)
+    found = explain(runner, judge_rows(runner), Setting(1000, 1000, None, None)).rows
+    rule = judged(runner, rows=found)["idempotent_methods_repeated"]
+    assert (rule.status, rule.broken, rule.chances) == ("kept", 0, 2)
