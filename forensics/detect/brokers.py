@@ -9,10 +9,9 @@ from forensics.analysis.catalogue import entries_that_fit
 from forensics.analysis.priors import near_round
 from forensics.analysis.words import seconds
 from forensics.detect.deliveries import common_return_s
-from forensics.model import CatalogueEntry, CohortPolicy, Policy, RankedPolicy
+from forensics.model import BROKER_COHORT, CatalogueEntry, CohortPolicy, Policy, RankedPolicy
 from forensics.runner import Runner
 
-COHORT = "broker redelivery"
 _FEWEST_RETURNS = 5
 _GIVEN_BACK_S = 1.0
 """Brokers count a visibility timeout in whole seconds; what comes back sooner was given back at once."""
@@ -33,7 +32,7 @@ def broker_policy(runner: Runner, acts: int, share: float, catalogue: Sequence[C
         return None
     products = [entry for entry in catalogue if entry.kind in _KINDS]
     ranked, explained = _after_a_while(waits, products) or _at_once(waits, products) or (None, 0.0)
-    return CohortPolicy(COHORT, acts, share, explained, ranked) if ranked else None
+    return CohortPolicy(BROKER_COHORT, acts, share, explained, ranked) if ranked else None
 
 
 def _after_a_while(waits_s: Sequence[float], products: Sequence[CatalogueEntry]) -> tuple[RankedPolicy, float] | None:

@@ -12,7 +12,6 @@ from dataclasses import replace
 from itertools import pairwise
 
 from forensics.detect import rules
-from forensics.detect.brokers import COHORT
 from forensics.model import CohortPolicy, ConductRule, Herd, Layers, RepeatRow
 from forensics.runner import Runner
 
@@ -52,7 +51,7 @@ def _jitter(policies: Sequence[CohortPolicy], herd: Herd | None) -> ConductRule:
     if herd is not None and herd.synchronised:
         why = f"calls that ended together came back in {len(herd.waves)} waves: {herd.why}"
         return _rule(name, herd.clients, herd.clients, why)
-    policies = [p for p in policies if p.cohort != COHORT]  # a broker does not wait by a schedule of the callers
+    policies = [p for p in policies if not p.of_broker]  # a broker does not wait by a schedule of the callers
     if not policies or policies[0].ranked.probability < _SURE:
         return _unseen(name, "no policy is named with a probability of a half, and no calls ended together")
     policy = policies[0].ranked.policy

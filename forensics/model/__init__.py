@@ -14,6 +14,7 @@ from forensics.model.evidence import EvidenceRow, Examined, Refused, SettingsUse
 from forensics.model.findings import SEVERITIES, Finding, Scan
 from forensics.model.payments import Amounts, CauseTotal, PaymentsSummary, RepeatRow, SecondCheckouts, Settlement
 from forensics.model.policies import (
+    BROKER_COHORT,
     CatalogueEntry,
     CohortPolicy,
     GapFit,
@@ -36,6 +37,7 @@ from forensics.model.traffic import (
 )
 
 __all__ = [
+    "BROKER_COHORT",
     "SEVERITIES",
     "ActsDelivered",
     "Amounts",

@@ -144,6 +144,10 @@ class CatalogueEntry:
     """read-in-source | documented | secondary | measured."""
 
 
+BROKER_COHORT = "broker redelivery"
+"""Name of the cohort of acts that a broker delivered again."""
+
+
 @dataclass(frozen=True, slots=True)
 class CohortPolicy:
     """A policy named for one cohort of duplicate groups."""
@@ -160,6 +164,11 @@ class CohortPolicy:
     residual_s: tuple[float, float] | None = None
     """Half and nine tenths of the explained gaps lie within these distances of its schedule, seconds;
     None where no schedule was fitted."""
+
+    @property
+    def of_broker(self) -> bool:
+        """Whether it is not a client that waits, but a broker that delivers again."""
+        return self.cohort == BROKER_COHORT
 
 
 @dataclass(frozen=True, slots=True)

@@ -138,8 +138,12 @@ def _why(scan: Scan) -> str:
         return next(
             (f.statement for f in scan.findings if f.rule == "policies/gaps"), "no gaps that a retry could have made"
         )
-    ranked = scan.policies[0].ranked
-    text = f"the gaps fit {policy_words(ranked.policy)} (probability {ranked.probability:.2f})"
+    strongest, ranked = scan.policies[0], scan.policies[0].ranked
+    text = f"the gaps fit {policy_words(ranked.policy)}"
+    if strongest.of_broker:
+        after = f"after {ranked.policy.base_s:g} s" if ranked.policy.base_s else "at once"
+        text = f"the broker delivers again {after} what was not acknowledged"
+    text += f" (probability {ranked.probability:.2f})"
     if ranked.policy_ids:
         text += f": {', '.join(ranked.policy_ids[:3])}{' ...' if len(ranked.policy_ids) > 3 else ''}"
     return text

@@ -5,9 +5,9 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from forensics.detect.brokers import COHORT
 from forensics.detect.causes import Explained, Setting, explain
 from forensics.detect.ledger import judge_rows
+from forensics.model import BROKER_COHORT
 
 
 def explained(given: Any, **tables: Any) -> Explained:
@@ -68,7 +68,7 @@ def test_messages_that_come_back_after_one_time_name_a_visibility_timeout(given:
     found = explained(given, **deliveries([30.0, 30.1, 30.2, 30.1, 30.3, 30.1, 48.0]))
     broker = found.policies[0]
     policy = broker.ranked.policy
-    assert (broker.cohort, broker.groups, broker.share) == (COHORT, 7, 1.0)
+    assert (broker.cohort, broker.groups, broker.share) == (BROKER_COHORT, 7, 1.0)
     assert (policy.shape, policy.base_s, policy.timeout_s, policy.jitter) == ("fixed", 30.0, 30.0, "none")
     assert broker.explained_share == 6 / 7
     assert "sqs-visibility-timeout" in broker.ranked.policy_ids

@@ -9,7 +9,7 @@ import pytest
 
 from forensics.analysis.catalogue import load_catalogue
 from forensics.analysis.match import match_gaps
-from forensics.model import Examined, Refused, Scan, Source
+from forensics.model import BROKER_COHORT, CohortPolicy, Examined, Policy, RankedPolicy, Refused, Scan, Source
 from forensics.render.terminal import render_match, render_policy, render_reject, render_source, render_summary
 
 LABELS = ("read", "happened", "money", "why", "causes", "traffic", "keys", "sure", "unexamined")
@@ -128,3 +128,13 @@ def test_every_policy_of_the_catalogue_can_be_shown() -> None:
         assert f"    source     {entry.source}" in full
         assert "None" not in full
         assert "none s" not in full
+
+
+@pytest.mark.parametrize(
+    ("base_s", "said"),
+    [(10.0, "the broker delivers again after 10 s what"), (0.0, "the broker delivers again at once what")],
+)
+def test_a_broker_is_not_spoken_of_as_a_client(incident: Scan, base_s: float, said: str) -> None:
+    policy = Policy("fixed" if base_s else "none", base_s, 1.0, None, (base_s,), "none", None, base_s, None)
+    broker = CohortPolicy(BROKER_COHORT, 40, 1.0, 1.0, RankedPolicy(policy, 0.54, False, (), ()))
+    assert f"{said} was not acknowledged (probability 0.54)" in lines(replace(incident, policies=(broker,)))["why"]
