@@ -15,7 +15,7 @@ from html.parser import HTMLParser
 import pytest
 
 from forensics import packs
-from forensics.model import Refused, Scan
+from forensics.model import Refused, Scan, Supposed, WhatIf
 from forensics.render import html
 from forensics.render.html import BUDGET_BYTES, ReportMeta, render_report
 
@@ -426,3 +426,9 @@ def test_why_no_policy_is_named_comes_from_the_scan(rendered: Rendered, incident
     page = rendered(replace(incident, policies=(), findings=(said,)))
     assert "No retry policy is named. The gaps of 12 orders follow no schedule." in page.text("summary")
     assert "No retry policy is named. The gaps of 12 orders follow no schedule." in page.text("policies")
+
+
+def test_a_model_is_shown_with_every_one_of_its_assumptions(incident: Scan, meta: ReportMeta) -> None:
+    assumed = tuple(f"assumption {n}: {'so it goes ' * 12}and ends" for n in range(6))
+    page = render_report(replace(incident, what_if=WhatIf(5.0, assumed, (Supposed("as_seen", 213, 5),))), meta)
+    assert all(text in page for text in assumed)
