@@ -24,7 +24,7 @@ class RepeatRow:
     created_at: datetime
     amount: Decimal
     currency: str
-    """XXX when the source names none."""
+    """ISO 4217; its own code for no currency, XXX, when the source names none."""
     status: str
     kind: str
     gap_us: int | None

@@ -29,7 +29,7 @@ _NOTHING = "'', '-', 'null', '(null)', '<null>', '\\n', 'none', 'nil', 'nan', 'n
 
 
 class TableReader:
-    """Reads one staged table; the tables `staged` and `staged_rejects` are dropped when it is done."""
+    """Reads one staged table; `staged` and `staged_rejects` are dropped when it is done."""
 
     def __init__(
         self,

@@ -1,7 +1,8 @@
 """Tables as they come: delimited text, JSON lines, Parquet and sheets, staged column by column under their own names.
 
-The result of every reader is the temporary table `staged(line_no, c0, c1, ...)` and `staged_rejects(line_no, reason,
-text)`; what the columns mean is decided elsewhere. Delimited text has its own module.
+The result of every reader is `staged(line_no, c0, c1, ...)`, a temporary table, or a view where the file is as good as
+one, and the temporary table `staged_rejects(line_no, reason, text)`; what the columns mean is decided elsewhere.
+Delimited text has its own module.
 """
 
 from __future__ import annotations
