@@ -8,25 +8,19 @@ from forensics.amounts import plain
 from forensics.model import RepeatRow, Scan
 from forensics.render.export import iso, render_csv
 
+_PAYMENT = ("amount", "currency", "provider_ref", "charged_at", "kept_payment_id")
+_TO_CHECK = (
+    *("why", "source", "line_no"),
+    *("checked_by", "checked_at", "decision"),  # left empty for the second pair of eyes
+    *("business_key", "group_id", "group_state"),
+)
 REFUND_COLUMNS = (
     "order_id",
     "payment_id_to_refund",
-    "amount",
-    "currency",
-    "provider_ref",
-    "charged_at",
-    "kept_payment_id",
+    *_PAYMENT,
     "cause",
     "confidence",
-    "why",
-    "source",
-    "line_no",
-    "checked_by",
-    "checked_at",
-    "decision",
-    "business_key",
-    "group_id",
-    "group_state",
+    *_TO_CHECK,
 )
 
 
@@ -45,25 +39,13 @@ def render_refunds(scan: Scan, refundable: Iterable[RepeatRow]) -> str:
 REVIEW_COLUMNS = (
     "order_id",
     "payment_id",
-    "amount",
-    "currency",
-    "provider_ref",
-    "charged_at",
-    "kept_payment_id",
+    *_PAYMENT,
     "excess_probability",
     "reading",
     "reading_probability",
     "other_reading",
     "other_probability",
-    "why",
-    "source",
-    "line_no",
-    "checked_by",
-    "checked_at",
-    "decision",
-    "business_key",
-    "group_id",
-    "group_state",
+    *_TO_CHECK,
 )
 
 
