@@ -15,6 +15,7 @@ from forensics.detect import (
     deliveries,
     duplicates,
     herd,
+    key_findings,
     keys,
     layers,
     policies,
@@ -105,7 +106,7 @@ class Scanner:
         flow = self._ask("traffic", "requests", self._traffic)
         layered = self._ask("layers", "requests", lambda: layers.measure_layers(self._runner))
         waves = self._ask("herd", "requests", self._herd)
-        modes = self._ask("keys", "payments", lambda: keys.measure_keys(self._runner, rows), rests_on="duplicates")
+        keyed = self._ask("keys", "payments", lambda: keys.measure_keys(self._runner, rows), rests_on="duplicates")
         findings: list[Finding] = []
         if summary and explained and self._key:
             findings += duplicates.find_duplicates(summary, rows, self._key)
@@ -115,10 +116,10 @@ class Scanner:
         findings += [find_traffic(flow)] if flow else []
         findings += [layers.find_layers(layered)] if layered else []
         findings += [herd.find_herd(waves)] if waves else []
-        if modes:
+        if keyed:
             ages = self._runner.run("keys/resend_ages").records()[0]
-            findings += keys.find_keys(modes, rows, summary.effects if summary else 0, ages)
-            findings += keys.find_conflicts(self._runner)
+            findings += key_findings.find_keys(keyed, ages)
+            findings += key_findings.find_conflicts(self._runner)
         findings += [find_settlement(reconciled)] if reconciled else []
         scan = Scan(
             case_name=name,
@@ -133,7 +134,7 @@ class Scanner:
             traffic=flow.traffic if flow else None,
             timeline=flow.timeline if flow else (),
             timeline_step_s=flow.step_s if flow else None,
-            keys=modes,
+            keys=keyed,
             findings=tuple(findings),
             refund_confidence=self._options.refund_confidence,
             business_key=self._key,
@@ -151,7 +152,7 @@ class Scanner:
         """The scan with retry conduct, dead letters and deliveries."""
         audited = self._ask("policy_violations", "requests", lambda: self._conduct(scan))
         audit, violations = audited or (None, ())
-        swallowed = self._ask("swallowed_orders", "payments", lambda: keys.find_swallowed(self._runner)) or ()
+        swallowed = self._ask("swallowed_orders", "payments", lambda: key_findings.find_swallowed(self._runner)) or ()
         letters = self._ask("dead_letters", "dead_letters", lambda: dead_letters.measure_letters(self._runner))
         delivered = self._ask("deliveries", "deliveries", lambda: deliveries.measure_deliveries(self._runner))
         found = find_letters(letters) if letters else ()

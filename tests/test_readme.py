@@ -15,7 +15,7 @@ import pytest
 
 from forensics.cli import COMMANDS, cli
 from forensics.detect.duplicates import REFUND_PROBABILITY
-from forensics.detect.keys import MODES
+from forensics.model import KEY_MODES
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -96,7 +96,7 @@ def test_options_that_the_readme_names_exist() -> None:
 
 def test_numbers_and_words_that_the_readme_repeats_are_the_codes() -> None:
     assert f"`--refund-confidence` ({REFUND_PROBABILITY}:" in README
-    assert all(f"`{mode}`" in README for mode in MODES)
+    assert all(f"`{mode}`" in README for mode in KEY_MODES)
 
 
 def test_files_and_folders_that_the_readme_names_exist() -> None:

@@ -146,7 +146,7 @@ def _excess(summary: PaymentsSummary, rows: Sequence[RepeatRow], key: BusinessKe
         why=(
             f"same {key.named}, amount, currency and (where known) instrument, and {_NOTHING_LAWFUL}",
             f"between {first:%Y-%m-%d %H:%M:%S} and {last:%Y-%m-%d %H:%M:%S} UTC",
-            f"{lawful} of repeated {key.noun}s read as lawful, by simple rules, and left out",
+            f"{lawful} of repeated {key.noun}s read as lawful, from the rows alone, and left out",
         ),
         alternatives=tuple((str(c), round(n / len(gross), 4)) for c, n in causes.most_common()),
         numbers={"orders": summary.orders_with_excess, "rows": summary.excess_rows, "review_rows": summary.review_rows},

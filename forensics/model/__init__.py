@@ -12,6 +12,7 @@ from forensics.model.decisions import Decision, DecisionOutcome
 from forensics.model.deliveries import ActsDelivered, Deliveries
 from forensics.model.evidence import EvidenceRow, Examined, Refused, SettingsUsed, Source
 from forensics.model.findings import SEVERITIES, Finding, Scan
+from forensics.model.keys import KEY_MODES, KeyHabit, KeyUse
 from forensics.model.payments import Amounts, CauseTotal, PaymentsSummary, RepeatRow, SecondCheckouts, Settlement
 from forensics.model.policies import (
     BROKER_COHORT,
@@ -38,6 +39,7 @@ from forensics.model.traffic import (
 
 __all__ = [
     "BROKER_COHORT",
+    "KEY_MODES",
     "SEVERITIES",
     "ActsDelivered",
     "Amounts",
@@ -62,6 +64,8 @@ __all__ = [
     "HerdBin",
     "HerdWave",
     "KeyCandidate",
+    "KeyHabit",
+    "KeyUse",
     "LayerHop",
     "Layers",
     "MatchResult",

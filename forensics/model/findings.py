@@ -10,6 +10,7 @@ from forensics.model.conduct import Conduct, DeadLetters
 from forensics.model.decisions import DecisionOutcome
 from forensics.model.deliveries import Deliveries
 from forensics.model.evidence import EvidenceRow, Examined, Refused, SettingsUsed, Source
+from forensics.model.keys import KeyUse
 from forensics.model.payments import Amounts, CauseTotal, PaymentsSummary, RepeatRow, SecondCheckouts, Settlement
 from forensics.model.policies import CohortPolicy, GapPicture
 from forensics.model.traffic import Herd, Layers, Traffic, TrafficBin, WhatIf
@@ -60,8 +61,8 @@ class Scan:
     traffic: Traffic | None
     timeline: tuple[TrafficBin, ...]
     timeline_step_s: float | None
-    keys: Mapping[str, int] | None
-    """Orders by key mode; None when not examined."""
+    keys: KeyUse | None
+    """None when not examined."""
     findings: tuple[Finding, ...]
     refund_confidence: float
     """Least excess_probability of a row in refunds.csv."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from forensics.amounts import plain_by_currency
 from forensics.model import Conduct, ConductRule, DeadLetters, Deliveries, Scan
 from forensics.render import words
 
@@ -48,14 +49,31 @@ def plain_conduct(found: Conduct | None) -> dict[str, Any] | None:
 
 
 def plain_keys(scan: Scan) -> dict[str, Any] | None:
-    """`keys` of findings.json: orders by key mode, and those that were swallowed by a used key; None when not examined.
+    """`keys` of findings.json: orders by key mode over all senders, then by sender; None when not examined.
 
     Swallowed orders stand in no ledger, so they are of no mode.
     """
     if scan.keys is None:
         return None
     swallowed = sum(f.evidence_total for f in scan.findings if f.rule == "keys/swallowed")
-    return {**scan.keys, "orders_told_paid_but_never_paid": swallowed} if swallowed else dict(scan.keys)
+    return {
+        **scan.keys.modes,
+        **({"orders_told_paid_but_never_paid": swallowed} if swallowed else {}),
+        "senders": [
+            {
+                "channel": h.channel or None,
+                "caller": "(others)" if h.caller is None else h.caller or None,
+                "mode": h.mode,
+                "orders": h.orders,
+                "modes": dict(h.modes),
+                "payments": h.payments,
+                "payments_with_one_key_per_act": h.payments_with_one_key,
+                "excess_rows": h.excess,
+                "excess_amount": plain_by_currency(h.excess_amount),
+            }
+            for h in scan.keys.habits
+        ],
+    }
 
 
 def plain_letters(found: DeadLetters | None) -> dict[str, Any] | None:

@@ -9,13 +9,14 @@ from pathlib import Path
 
 from forensics.amounts import money_words
 from forensics.analysis.words import policy_words, seconds
-from forensics.model import CatalogueEntry, MatchResult, RankedPolicy, Scan, Source
+from forensics.model import CatalogueEntry, KeyHabit, MatchResult, RankedPolicy, Scan, Source
 from forensics.model.business_key import DEFAULT_KEY
 from forensics.render.again import render_second_checkouts
 from forensics.render.balance import render_settlement
 from forensics.render.conduct import render_conduct, render_letters
 
 _BAR = 40
+_MOST_SENDERS = 3
 
 
 def render_summary(scan: Scan, report: Path | None) -> str:
@@ -178,8 +179,16 @@ def _unasked(scan: Scan, question: str) -> str:
 def _keys(scan: Scan) -> str:
     if scan.keys is None:
         return _unasked(scan, "keys")
-    modes = ", ".join(f"{mode} {n:,}" for mode, n in scan.keys.items() if n)
-    return f"{modes} orders" if modes else "no row names an order"
+    modes = {mode: n for mode, n in scan.keys.modes.items() if n}
+    if len({h.mode for h in scan.keys.habits}) < 2:
+        return f"{', '.join(f'{mode} {n:,}' for mode, n in modes.items())} orders" if modes else "no row names an order"
+    return f"{', '.join(f'{mode} {n:,}{_who(scan.keys.senders(mode))}' for mode, n in modes.items())} orders"
+
+
+def _who(senders: Sequence[KeyHabit]) -> str:
+    names = list(dict.fromkeys(h.sender for h in senders if h.sender))
+    more = ", ..." if len(names) > _MOST_SENDERS else ""
+    return f" ({', '.join(names[:_MOST_SENDERS])}{more})" if names else ""
 
 
 def _sure(scan: Scan) -> str:
@@ -191,7 +200,7 @@ def _sure(scan: Scan) -> str:
         ranked = scan.policies[0].ranked
         if ranked.cannot_tell_from:
             parts.append(f"policy cannot be told from: {ranked.cannot_tell_from[0]}")
-    parts.append("lawful repeats are told apart by simple rules only")
+    parts.append("lawful repeats are read from the rows, not from a contract")
     return "; ".join(parts)
 
 

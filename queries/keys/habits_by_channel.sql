@@ -1,11 +1,12 @@
 -- /// query
 -- title   = "What callers do with the key when they try again"
--- answers = "In each channel, how many orders that were sent more than once bore one key throughout, or several, and how often did one key hold the order to one effect, or not?"
+-- answers = "In each channel and from each caller, how many orders that were sent more than once bore one key throughout, or several, and how often did one key hold the order to one effect, or not?"
 -- kind    = "measure"
--- needs   = ["effects", "idempotency_log", "payments", "requests"]
+-- needs   = ["callers", "effects", "idempotency_log", "payments", "requests"]
 -- params.expired_us = { type = "BIGINT", default = 3600000000, help = "Two effects of one key this far apart: the receiver forgot the key." }
 -- params.race_us    = { type = "BIGINT", default = 10000000, help = "Two effects of one key within this: both were under way at once." }
 -- columns.channel  = { type = "VARCHAR", help = "Where the act came from; empty when the ledger does not say." }
+-- columns.caller   = { type = "VARCHAR", help = "User agent that sent the order; empty when no log tells." }
 -- columns.kept     = { type = "BIGINT", help = "Orders sent more than once under one key." }
 -- columns.renewed  = { type = "BIGINT", help = "Orders sent more than once under several keys." }
 -- columns.honoured = { type = "BIGINT", help = "Of the kept: orders with one effect." }
@@ -61,13 +62,15 @@ orders AS (
 )
 SELECT
   o.channel,
+  coalesce(c.caller, '') AS caller,
   count(CASE WHEN s.times > 1 AND s.keys = 1 THEN 1 END) AS kept,
   count(CASE WHEN s.times > 1 AND s.keys > 1 THEN 1 END) AS renewed,
   count(CASE WHEN s.times > 1 AND s.keys = 1 AND r.effects = 1 THEN 1 END) AS honoured,
   count(CASE WHEN r.longest_us > $expired_us THEN 1 END) AS expired,
   count(CASE WHEN r.longest_us <= $expired_us AND r.shortest_us <= $race_us THEN 1 END) AS race
 FROM orders AS o
+LEFT JOIN callers AS c ON c.order_id = o.order_id
 LEFT JOIN seen AS s ON s.order_id = o.order_id
 LEFT JOIN repeats AS r ON r.order_id = o.order_id
-GROUP BY o.channel
-ORDER BY o.channel
+GROUP BY o.channel, coalesce(c.caller, '')
+ORDER BY o.channel, caller

@@ -1,13 +1,15 @@
 -- /// query
--- title   = "Idempotency keys by channel"
--- answers = "In each channel, how many orders bear no key, a key of their own, several keys, or a key that was sent for another order too?"
+-- title   = "Idempotency keys by channel and caller"
+-- answers = "In each channel and from each caller, how many orders bear no key, a key of their own, several keys, or a key that was sent for another order too?"
 -- kind    = "measure"
--- needs   = ["idempotency_log", "payments", "requests"]
+-- needs   = ["callers", "effects", "idempotency_log", "payments", "requests"]
 -- columns.channel      = { type = "VARCHAR", help = "Where the act came from; empty when the ledger does not say." }
+-- columns.caller       = { type = "VARCHAR", help = "User agent that sent the order; empty when no log tells." }
 -- columns.without_key  = { type = "BIGINT", help = "Orders without any key." }
 -- columns.own_key      = { type = "BIGINT", help = "Orders with one key that no other order bears." }
 -- columns.several_keys = { type = "BIGINT", help = "Orders with more than one key, none of them shared." }
 -- columns.shared_key   = { type = "BIGINT", help = "Orders with a key that another order bears too, in the ledger, the log or the receiver's list of keys." }
+-- columns.payments     = { type = "BIGINT", help = "Rows of these orders that moved money." }
 -- ///
 WITH keyed AS (
   SELECT order_id, idempotency_key, min(coalesce(channel, '')) AS channel
@@ -45,13 +47,23 @@ per_order AS (
   FROM keyed AS k
   LEFT JOIN shared AS s ON s.idempotency_key = k.idempotency_key
   GROUP BY k.order_id
+),
+moved AS (
+  SELECT order_id, count(*) AS payments
+  FROM effects
+  WHERE order_id IS NOT NULL
+  GROUP BY order_id
 )
 SELECT
-  channel,
-  count(CASE WHEN keys = 0 THEN 1 END) AS without_key,
-  count(CASE WHEN keys = 1 AND shared_keys = 0 THEN 1 END) AS own_key,
-  count(CASE WHEN keys > 1 AND shared_keys = 0 THEN 1 END) AS several_keys,
-  count(CASE WHEN shared_keys > 0 THEN 1 END) AS shared_key
-FROM per_order
-GROUP BY channel
-ORDER BY channel
+  o.channel,
+  coalesce(c.caller, '') AS caller,
+  count(CASE WHEN o.keys = 0 THEN 1 END) AS without_key,
+  count(CASE WHEN o.keys = 1 AND o.shared_keys = 0 THEN 1 END) AS own_key,
+  count(CASE WHEN o.keys > 1 AND o.shared_keys = 0 THEN 1 END) AS several_keys,
+  count(CASE WHEN o.shared_keys > 0 THEN 1 END) AS shared_key,
+  CAST(coalesce(sum(m.payments), 0) AS BIGINT) AS payments
+FROM per_order AS o
+LEFT JOIN callers AS c ON c.order_id = o.order_id
+LEFT JOIN moved AS m ON m.order_id = o.order_id
+GROUP BY o.channel, coalesce(c.caller, '')
+ORDER BY o.channel, caller

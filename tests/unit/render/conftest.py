@@ -11,12 +11,15 @@ from decimal import Decimal
 import pytest
 
 from forensics.model import (
+    KEY_MODES,
     CauseTotal,
     CohortPolicy,
     EvidenceRow,
     Examined,
     Finding,
     GapPicture,
+    KeyHabit,
+    KeyUse,
     PaymentsSummary,
     Policy,
     RankedPolicy,
@@ -284,9 +287,23 @@ def make_incident(groups: int = 240) -> Scan:
         traffic=_traffic(),
         timeline=_timeline(),
         timeline_step_s=60.0,
-        keys={"none": 205, "one_key": 46_852, "key_per_attempt": 1_079, "race": 3},
+        keys=_keys(),
         findings=_findings(),
         refund_confidence=0.95,
+    )
+
+
+def _keys() -> KeyUse:
+    """web: no keys and one per order; app: one per attempt, two payments too many."""
+    modes = dict.fromkeys(KEY_MODES, 0)
+    web = {**modes, "none": 205, "one_key": 46_000, "race": 3}
+    app = {**modes, "key_per_attempt": 1_079}
+    return KeyUse(
+        (
+            KeyHabit("app", "shop-app/4.1", app, 1_081, 2, 2, {"KRW": Decimal(20000)}),
+            KeyHabit("web", "", web, 46_208, 0, 0, {}),
+            KeyHabit("web", None, {**modes, "one_key": 852}, 852, 0, 0, {}),
+        )
     )
 
 
@@ -344,7 +361,7 @@ def make_hostile() -> Scan:
         traffic=None,
         timeline=(),
         timeline_step_s=None,
-        keys=None,
+        keys=KeyUse((KeyHabit(evil, evil + huge, dict.fromkeys(KEY_MODES, 1), 9, 9, 9, excess),)),
         findings=(finding,),
         refund_confidence=0.95,
     )

@@ -156,8 +156,27 @@ def test_the_report_says_why_when_neither_was_examined(incident: Scan) -> None:
 
 
 def test_swallowed_orders_stand_beside_the_key_modes(incident: Scan) -> None:
-    keys = incident.keys or {}
-    assert plain_keys(incident) == keys
+    found = plain_keys(incident)
+    assert found is not None
+    assert (found["none"], found["one_key"], found["key_per_attempt"], found["race"]) == (205, 46_852, 1_079, 3)
+    assert "orders_told_paid_but_never_paid" not in found
     one = replace(incident.findings[0], rule="keys/swallowed", evidence_total=17)
-    assert plain_keys(replace(incident, findings=(one,))) == {**keys, "orders_told_paid_but_never_paid": 17}
+    assert plain_keys(replace(incident, findings=(one,))) == {**found, "orders_told_paid_but_never_paid": 17}
     assert plain_keys(replace(incident, keys=None)) is None
+
+
+def test_every_sender_stands_with_its_habit_and_what_one_key_would_have_left(incident: Scan) -> None:
+    app, web, others = (plain_keys(incident) or {})["senders"]
+    assert {name: app[name] for name in ("channel", "mode", "payments", "payments_with_one_key_per_act")} == {
+        "channel": "app",
+        "mode": "key_per_attempt",
+        "payments": 1_081,
+        "payments_with_one_key_per_act": 1_079,
+    }
+    assert (app["excess_amount"], web["caller"], others["caller"]) == ({"KRW": "20000"}, None, "(others)")
+
+
+def test_the_report_shows_who_sends_which_keys(incident: Scan) -> None:
+    page = render_report(incident, META)
+    for text in ("Who sends which keys", "shop-app/4.1", "all others", "no log tells"):
+        assert text in page

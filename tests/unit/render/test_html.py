@@ -106,7 +106,7 @@ def test_the_first_screen_tells_what_how_much_why_and_how_sure(rendered: Rendere
         "Retries, not users. 66.3% of the incident’s requests were retries (65.2% to 67.5%), told by the",
         "very likely (0.97)",
         "The policy: likely (0.93)",
-        "Lawful repeats are told apart only by simple rules yet; 41 rows were kept out as lawful",
+        "Lawful repeats are read from the rows, not from a contract; 41 rows were kept out as lawful",
         "settlement: no settlement was given. None of this is a pass.",
         "Give back what is in refunds.csv, after a second pair of eyes.",
     ):

@@ -9,7 +9,7 @@ import pytest
 
 from forensics.analysis.catalogue import load_catalogue
 from forensics.analysis.match import match_gaps
-from forensics.model import BROKER_COHORT, CohortPolicy, Examined, Policy, RankedPolicy, Refused, Scan, Source
+from forensics.model import BROKER_COHORT, CohortPolicy, Examined, KeyUse, Policy, RankedPolicy, Refused, Scan, Source
 from forensics.render.terminal import render_match, render_policy, render_reject, render_source, render_summary
 
 LABELS = ("read", "happened", "money", "why", "causes", "traffic", "keys", "sure", "unexamined")
@@ -34,7 +34,10 @@ def test_what_happened_and_the_money_are_exact_and_apart_by_currency(incident: S
         "beyond doubt: 173,200,900 KRW and 11,710.47 USD (refunds.csv); 118 payments for a person to judge"
     )
     assert found["causes"] == "retry 2103, redelivery 205, double_submit 41, unexplained 28"
-    assert found["keys"] == "none 205, one_key 46,852, key_per_attempt 1,079, race 3 orders"
+    assert (
+        found["keys"] == "none 205, one_key 46,852 (web, web (other callers)), "
+        "key_per_attempt 1,079 (app (shop-app/4.1)), race 3 orders"
+    )
 
 
 def test_a_clean_ledger_is_said_in_full(clean: Scan) -> None:
@@ -82,7 +85,7 @@ def test_files_that_could_not_be_used_are_counted(clean: Scan) -> None:
 
 
 def test_a_ledger_without_orders_has_no_key_modes(clean: Scan) -> None:
-    assert lines(replace(clean, keys={"none": 0, "one_key": 0}))["keys"] == "no row names an order"
+    assert lines(replace(clean, keys=KeyUse(())))["keys"] == "no row names an order"
 
 
 # Sources --------------------------------------------------------------------------------------------------------
