@@ -212,26 +212,25 @@ def _verdict(record: Mapping[str, Any], payload: object, family: str, before: in
 
 
 def _undecided(record: Mapping[str, Any], payload: object, family: str, given: _Given) -> tuple[str, str] | None:
-    """Why it cannot be told whether a letter may be sent again; None when it can."""
+    """Why it cannot be told whether a letter may be sent again, and who could tell; None when it can."""
     moment = _moment(record)
-    why = None
     if payload is None:
-        why = "the message itself is missing: ask its sender"
-    elif not given.has_ledger:
-        why = "no payment table was given: whether it took effect cannot be told"
-    elif record["business_key"] is None:
-        why = "it names no order, so the ledger cannot be asked"
-    elif not given.keys_meet:
-        why = "the ledger knows none of the keys that the letters bear: they may be another kind of number"
-    elif moment and moment < record["ledger_from"]:
-        why = "older than the ledger at hand: ask for the ledger of that time"
-    elif moment and moment > record["ledger_to"] + _LEDGER_LAG:
-        why = "newer than the ledger at hand: ask for a later one"
-    elif family == "unknown" and not record["deliveries"]:
-        why = "no reason that can be read: find out why it failed"
-    elif not moment:
-        why = "it tells no time, so it may be older than the ledger at hand"
-    return ("unknown", why) if why else None
+        return "ask_source", "the message itself is missing: ask its sender"
+    if not given.has_ledger:
+        return "unknown", "no payment table was given: whether it took effect cannot be told"
+    if record["business_key"] is None:
+        return "ask_source", "it names no order, so the ledger cannot be asked: ask its sender what it was for"
+    if not given.keys_meet:
+        return "unknown", "the ledger knows none of the keys that the letters bear: they may be another kind of number"
+    if moment and moment < record["ledger_from"]:
+        return "unknown", "older than the ledger at hand: ask for the ledger of that time"
+    if moment and moment > record["ledger_to"] + _LEDGER_LAG:
+        return "unknown", "newer than the ledger at hand: ask for a later one"
+    if family == "unknown" and not record["deliveries"]:
+        return "ask_source", "no reason that can be read: ask those who run its consumer why it failed"
+    if not moment:
+        return "unknown", "it tells no time, so it may be older than the ledger at hand"
+    return None
 
 
 def _why_safe(record: Mapping[str, Any], payload: object, family: str) -> str:
@@ -258,7 +257,7 @@ def _plan(letters: Sequence[DeadLetter]) -> tuple[tuple[DeadLetter, ...], tuple[
         return doubtful, letter.first_failed_at or letter.last_failed_at or _EARLIEST, letter.source_id, letter.line_no
 
     safe = sorted((x for x in letters if x.verdict == "safe"), key=key)
-    ranks = ("fix_first", "unknown", "unsafe")
+    ranks = ("fix_first", "ask_source", "unknown", "unsafe")
     rest = sorted((x for x in letters if x.verdict != "safe"), key=lambda x: (ranks.index(x.verdict), key(x)[1:]))
     sizes: list[int] = []
     placed: list[DeadLetter] = []

@@ -133,7 +133,7 @@ def _left_lying(found: DeadLetters) -> Finding | None:
 
 
 def _plan(found: DeadLetters) -> Finding | None:
-    counts = {verdict: found.count(verdict) for verdict in ("safe", "unsafe", "fix_first", "unknown")}
+    counts = {verdict: found.count(verdict) for verdict in ("safe", "unsafe", "fix_first", "ask_source", "unknown")}
     most = next(iter(found.families), "unknown")
     return _finding(
         "replay_plan",
@@ -144,7 +144,8 @@ def _plan(found: DeadLetters) -> Finding | None:
             "replay in the batches of replay.csv, small ones first, and count the effects after each before the next",
         ),
         f"Of {_count(len(found.letters))}, {counts['safe']:,} can be sent again, {counts['fix_first']:,} need a repair "
-        f"first, {counts['unsafe']:,} must not be sent, and {counts['unknown']:,} cannot be told from this evidence.",
+        f"first, {counts['ask_source']:,} their source must be asked about, {counts['unsafe']:,} must not be sent, and "
+        f"{counts['unknown']:,} cannot be told from this evidence.",
         [x for x in found.letters if x.verdict == "safe"],
         {**counts, "batches": len(found.batches)},
         (f"most speak of one kind of fault: {family_words(most)}",),

@@ -74,7 +74,7 @@ class DeadLetter:
     first_failed_at: datetime | None
     last_failed_at: datetime | None
     verdict: str
-    """safe | unsafe | fix_first | unknown."""
+    """safe | unsafe | fix_first | ask_source | unknown."""
     why: str
     batch: int | None
     """Number of the batch to replay it in, from 1, small ones first; None when it is not to be replayed."""

@@ -8,7 +8,13 @@ from forensics.amounts import plain_by_currency
 from forensics.model import Conduct, ConductRule, DeadLetters, Deliveries, Scan
 from forensics.render import words
 
-_VERDICTS = {"safe": "safe_to_replay", "unsafe": "unsafe_to_replay", "fix_first": "fix_first", "unknown": "unknown"}
+_VERDICTS = {
+    "safe": "safe_to_replay",
+    "unsafe": "unsafe_to_replay",
+    "fix_first": "fix_first",
+    "ask_source": "ask_source",
+    "unknown": "unknown",
+}
 
 
 def plain_violations(found: Conduct | None) -> dict[str, int] | None:

@@ -77,7 +77,7 @@ def test_a_message_that_is_cut_off_is_fixed_first(given: Any) -> None:
 
 
 def test_a_message_that_is_missing_must_be_asked_for(given: Any) -> None:
-    assert verdict(given, letter(original=None)) == "unknown"
+    assert verdict(given, letter(original=None)) == "ask_source"
 
 
 def test_a_letter_older_than_the_ledger_cannot_be_told(given: Any) -> None:
@@ -88,8 +88,8 @@ def test_a_letter_much_newer_than_the_ledger_cannot_be_told(given: Any) -> None:
     assert verdict(given, letter(at=4 * DAY)) == "unknown"
 
 
-def test_a_letter_without_a_reason_cannot_be_told(given: Any) -> None:
-    assert verdict(given, letter(reason=None)) == "unknown"
+def test_those_who_run_the_consumer_are_asked_about_a_letter_without_a_reason(given: Any) -> None:
+    assert verdict(given, letter(reason=None)) == "ask_source"
 
 
 def test_deliveries_on_record_stand_in_for_a_reason(given: Any) -> None:
@@ -97,8 +97,8 @@ def test_deliveries_on_record_stand_in_for_a_reason(given: Any) -> None:
     assert verdict(given, letter(reason=None, message_id="m"), deliveries=handled) == "safe"
 
 
-def test_a_letter_that_names_no_order_cannot_be_told(given: Any) -> None:
-    assert verdict(given, letter(None)) == "unknown"
+def test_the_sender_is_asked_about_a_letter_that_names_no_order(given: Any) -> None:
+    assert verdict(given, letter(None)) == "ask_source"
 
 
 def test_without_a_ledger_nothing_is_safe_but_a_fault_of_the_data_is_still_one(given: Any) -> None:

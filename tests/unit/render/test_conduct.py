@@ -91,8 +91,8 @@ def test_every_rule_is_in_the_json_whatever_became_of_it() -> None:
 def test_letters_in_the_json_add_up() -> None:
     plain = plain_letters(LETTERS)
     assert plain is not None
-    verdicts = ("safe_to_replay", "unsafe_to_replay", "fix_first", "unknown")
-    assert [plain[v] for v in verdicts] == [2, 1, 0, 0]
+    verdicts = ("safe_to_replay", "unsafe_to_replay", "fix_first", "ask_source", "unknown")
+    assert [plain[v] for v in verdicts] == [2, 1, 0, 0, 0]
     assert plain["records"] == sum(plain[v] for v in verdicts)
     assert (plain["missing_reason"], plain["missing_attempts"], plain["missing_first_failed_at"]) == (1, 2, 3)
     assert plain_letters(None) is None
