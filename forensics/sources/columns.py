@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from typing import Any
 
@@ -18,7 +18,8 @@ import duckdb
 
 from forensics import schema
 from forensics.errors import UsageError
-from forensics.sources import values
+from forensics.sources import contents
+from forensics.sources.headings import name_by_words, says_nothing
 from forensics.sources.staged import Sense, Staged, StagedColumn, normal
 
 _GIVEN = "given"
@@ -103,7 +104,10 @@ def _recognise_as(
     sense = staged.sense if staged.sense and staged.sense.kind == kind else None
     if sense:
         _by_layout(sense, mapping)
-    _by_name(staged, {n: words for n, words in spec["columns"].items() if not sense or n not in sense.silent}, mapping)
+    open_names = {n: words for n, words in spec["columns"].items() if not sense or n not in sense.silent}
+    _by_name(staged, open_names, mapping)
+    if not sense:
+        _by_words(connection, staged, kind, mapping)
     _by_joining(staged, kind, mapping)
     if kind == "payments":
         _by_content(connection, staged, mapping)
@@ -161,6 +165,16 @@ def _by_name(staged: Staged, synonyms: Mapping[str, Sequence[str]], mapping: dic
                 mapping[name] = Choice(column, why)
 
 
+def _by_words(connection: duckdb.DuckDBPyConnection, staged: Staged, kind: str, mapping: dict[str, Choice]) -> None:
+    """What the words of the headings that are left say of the columns that are left, where the cells bear them out."""
+    taken = {c.column for c in mapping.values()}
+    left = {c.heading: c for c in staged.columns if c not in taken and not c.joins}
+    for name, heading in name_by_words(left, kind).items():
+        bears_out = _BORNE_OUT.get(schema.table(kind).column(name).type)
+        if name not in mapping and (bears_out is None or bears_out(connection, left[heading])):
+            mapping[name] = Choice(left[heading], "words of the heading")
+
+
 def _by_joining(staged: Staged, kind: str, mapping: dict[str, Choice]) -> None:
     """A date joined with its time of day takes the place of either."""
     name = next(c.name for c in schema.table(kind).columns if c.type == "TIMESTAMP")
@@ -171,44 +185,43 @@ def _by_joining(staged: Staged, kind: str, mapping: dict[str, Choice]) -> None:
 
 
 def _by_content(connection: duckdb.DuckDBPyConnection, staged: Staged, mapping: dict[str, Choice]) -> None:
-    """Fill the three columns that a ledger cannot do without, where exactly one column can be it.
+    """Fill what a ledger can hardly do without, where exactly one column can be it by its cells.
 
-    A wrong business key makes false duplicates of everything, so one is looked for only where no name says anything.
+    A wrong business key makes false duplicates of everything: beside known headings it must behave as an order does.
     """
     named = bool(mapping)
-    for name, test in (("created_at", _is_time), ("amount", _is_amount), ("order_id", _is_key)):
-        if name in mapping or (name == "order_id" and named):
-            continue
-        taken = {c.column for c in mapping.values()}
-        found = [c for c in staged.columns if c not in taken and test(connection, c)]
-        if len(found) == 1:
-            mapping[name] = Choice(found[0], _CONTENT)
+    for name, test in _BY_CELLS.items():
+        _only(staged.columns, mapping, name, partial(test, connection), _CONTENT)
+    if not named:
+        _only(staged.columns, mapping, "order_id", partial(contents.is_key, connection), _CONTENT)
+    elif "amount" in mapping and not ("sender" in mapping and "message_no" in mapping):
+        amount = mapping["amount"].column
+        why = "content: the only column that repeats with equal amounts, as an order does"
+        unnamed = [c for c in staged.columns if says_nothing(c.heading)]
+        _only(unnamed, mapping, "order_id", partial(contents.repeats_with, connection, amount=amount), why)
 
 
-def _is_time(connection: duckdb.DuckDBPyConnection, column: StagedColumn) -> bool:
-    return values.read_time(connection, column, "UTC", least=0.9) is not None
+def _only(
+    columns: Sequence[StagedColumn],
+    mapping: dict[str, Choice],
+    name: str,
+    test: Callable[[StagedColumn], bool],
+    why: str,
+) -> None:
+    """The one column left that passes the test, if it is one and the canonical column is open."""
+    if name in mapping:
+        return
+    taken = {c.column for c in mapping.values()}
+    found = [c for c in columns if c not in taken and test(c)]
+    if len(found) == 1:
+        mapping[name] = Choice(found[0], why)
 
 
-def _is_amount(connection: duckdb.DuckDBPyConnection, column: StagedColumn) -> bool:
-    if column.type.startswith("DECIMAL"):
-        return True
-    cells = values.sample(connection, column, 200)
-    if not cells or values.read_time(connection, column, "UTC", least=0.9) is not None:
-        return False
-    return all(re.fullmatch(r"[-+(]?[€$£¥₩]?\s?\d[\d.,' ]*[.,]\d{2}\)?|[€$£¥₩]\s?\d[\d.,' ]*", c) for c in cells)
-
-
-def _is_key(connection: duckdb.DuckDBPyConnection, column: StagedColumn) -> bool:
-    """Text with digits in it, nearly always there, mostly but not always different; no number, no time."""
-    row = connection.execute(
-        f"SELECT count({column.name}) / count(*), "
-        f"approx_count_distinct({column.name}) / greatest(1, count({column.name})), "
-        f"avg(CASE WHEN regexp_matches(CAST({column.name} AS VARCHAR), '^\\S*\\d\\S*$') THEN 1.0 ELSE 0 END), "
-        f"avg(CASE WHEN regexp_full_match(CAST({column.name} AS VARCHAR), '[-+]?[\\d.,]+') THEN 1.0 ELSE 0 END), "
-        f"count(DISTINCT {column.name}) = count({column.name}) FROM staged"
-    ).fetchone()
-    if not row or row[0] is None or row[2] is None:
-        return False
-    filled, distinct, digits, numbers, unique = row
-    likely = filled > 0.9 and distinct > 0.3 and digits > 0.9 and numbers < 0.5 and not unique
-    return likely and values.read_time(connection, column, "UTC", least=0.9) is None
+_BORNE_OUT = {"TIMESTAMP": contents.is_time, schema.MONEY: contents.is_number}
+"""What the cells must be where words name a column of that type."""
+_BY_CELLS = {
+    "created_at": contents.is_time,
+    "amount": contents.is_amount,
+    "currency": contents.is_currency,
+    "status": contents.is_status,
+}

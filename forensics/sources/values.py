@@ -16,6 +16,7 @@ from importlib.resources import files
 import duckdb
 
 from forensics.sources import spelt
+from forensics.sources.headings import plain
 from forensics.sources.staged import StagedColumn
 
 _SAMPLE_ROWS = 2000
@@ -186,10 +187,10 @@ def _formatted(connection: duckdb.DuckDBPyConnection, cells: Sequence[str], text
 
 @cache
 def words() -> Mapping[str, Mapping[str, str]]:
-    """For `status` and `kind`: the ledger's word in lower case -> our word."""
+    """For `status` and `kind`: the ledger's word in lower case, with its accents or without -> our word."""
     data = tomllib.loads((files("forensics.sources") / "data" / "words.toml").read_text(encoding="utf-8"))
     return {
-        field: {word.lower(): ours for ours, theirs in table.items() for word in theirs}
+        field: {said: ours for ours, theirs in table.items() for word in theirs for said in (plain(word), word.lower())}
         for field, table in data.items()
     }
 
