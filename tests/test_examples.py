@@ -109,7 +109,9 @@ def test_the_textbook_runs_tell_what_keys_are_for(
     findings = textbook(name).findings
     assert findings["payments"]["excess_rows"] == findings["payments"]["refund_rows"] == excess
     assert findings["payments"]["excess_amount"] == findings["payments"]["refund_amount"] == money
-    assert {mode: orders for mode, orders in findings["keys"].items() if orders} == keys
+    (sender,) = findings["keys"]["senders"]
+    assert {mode: orders for mode, orders in sender["modes"].items() if orders} == keys
+    assert (sender["payments"], sender["payments_with_one_key_per_act"]) == (4 + excess, 4)
     assert sum(cause["rows"] for cause in findings["causes"].values()) == excess
     assert set(findings["causes"]) <= {"retry"}
 
