@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from forensics.detect.probes import probe_words
+from forensics.detect.split import split_words
 from forensics.detect.traffic import TrafficAnswer
 from forensics.model import Finding, Traffic
 
@@ -26,6 +28,8 @@ def find_traffic(answer: TrafficAnswer) -> Finding:
         statement=_statement(traffic),
         why=(
             *traffic.verdict_why,
+            *(text for split in traffic.splits if (text := split_words(split))),
+            *((probe_words(traffic.probes),) if traffic.probes else ()),
             _windows(traffic),
             f"first attempts are told from retries by: {traffic.basis}",
             f"{traffic.header_coverage:.0%} of the requests carry an attempt number",
