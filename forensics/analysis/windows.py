@@ -22,7 +22,8 @@ Floats = NDArray[np.float64]
 _LEAST_GAIN = 10.0
 _BESIDE_SHARE = 10
 _LEAST_RATIO = 1.3
-"""More requests than this many times what was, within `_EDGE_S`, are not people's ordinary habits."""
+"""More requests than this many times what was, within `_EDGE_S`, are not people's ordinary habits. Of shares their odds
+must rise so much: among very many requests the least change is beyond chance."""
 _EDGE_S = 900.0
 _MOST_NOISE = 6.0
 _CAPPED_MEAN = 0.975
@@ -237,7 +238,7 @@ def _parts(data: _Series, low: tuple[int, int], high: tuple[int, int]) -> tuple[
     requests = _against(n0[0], w0, n1[0], w1) if more else 0.0
     shares = [
         _against(n0[row], n0[0], n1[row], n1[0]) + _against(n0[0] - n0[row], n0[0], n1[0] - n1[row], n1[0])
-        if n0[0] and n1[row] / n1[0] > n0[row] / n0[0]
+        if n0[0] and n1[row] * (n0[0] - n0[row]) > _LEAST_RATIO * n0[row] * (n1[0] - n1[row])
         else 0.0
         for row in (1, 2)
     ]

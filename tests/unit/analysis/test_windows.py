@@ -82,6 +82,13 @@ def test_the_swing_of_a_whole_day_is_no_incident_however_busy_the_log(level: int
     assert not find_windows(series(day, lambda i: day(i) / 120, lambda i: day(i) / 100, bins=720), step_s=120).found
 
 
+def test_a_change_that_is_certain_and_small_is_no_incident() -> None:
+    # A busy log whose callers always try again as often. In its first bin, calls that began before it look like first
+    # attempts (42 % retries, then 44 %), and its last bin is cut short.
+    requests, again = [14_176, *[14_600] * 198, 2_800], [6_013, *[6_430] * 198, 1_300]
+    assert not find_windows([requests, again, again], step_s=120).found
+
+
 def test_an_incident_in_the_slope_of_a_day_is_found() -> None:
     def rate(i: int) -> float:
         return float(100 - 80 * np.cos(2 * np.pi * i / 144)) * (3 if 60 <= i < 72 else 1)
