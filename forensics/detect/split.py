@@ -13,7 +13,6 @@ from forensics.runner import Runner
 
 _WAYS = ("route", "client")
 _LISTED = 10
-_CARRIES = 0.1
 
 Spans = Mapping[str, int]
 
@@ -103,7 +102,7 @@ def split_words(split: TrafficSplit) -> str | None:
         return f"by hop (a request passes all of them): {each}"
     by = split.by.replace("_", " ")
     most = max(split.parts, key=lambda p: (p.growth_share or 0.0, p.part))
-    if most.growth_share is None or most.growth_share < _CARRIES:
+    if not split.is_carried or most.growth_share is None:
         return f"by {by}: none of {split.of:,} carries a tenth of the growth"
     return f"by {by}: {_name(most)} carries {most.growth_share:.0%} of the growth ({_factors(most)})"
 

@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+CARRIES = 0.1
+"""Share of the growth from which a part is worth naming."""
+
 
 @dataclass(frozen=True, slots=True)
 class TrafficPart:
@@ -45,6 +48,11 @@ class TrafficSplit:
     """Parts in all."""
     parameters: Mapping[str, object]
     """With which traffic/split gives these counts; of hops, those of the one that was counted."""
+
+    @property
+    def is_carried(self) -> bool:
+        """Whether some part carries a tenth or more of the growth; so for hops, which have no shares of it."""
+        return any(p.growth_share is None or p.growth_share >= CARRIES for p in self.parts)
 
 
 @dataclass(frozen=True, slots=True)
