@@ -16,6 +16,9 @@ import duckdb
 from forensics import packs, schema
 from forensics.errors import QueryError
 
+_SHORT = 1000
+"""Rows of an answer that is kept."""
+
 # A name is looked up in the session before the case, so this one stands before the view of the case.
 _ACTS_BY_KEYED_ROWS = """
 CREATE OR REPLACE TEMP VIEW acts AS
@@ -50,16 +53,26 @@ class Runner:
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self._connection = connection
+        self._answers: dict[tuple[str, tuple[tuple[str, Any], ...]], Result] = {}
 
     def run(self, name: str, /, **values: Any) -> Result:
         """Run the query of that name; what is not given takes the header's default.
+
+        A case does not change while it is read, and many questions rest on the same counts: a short answer is kept.
 
         Raises:
             UsageError: no such query, or a parameter it does not have.
             QueryError: the engine refused it.
         """
         query = packs.get(name)
-        return self._execute(query.name, query.sql, packs.bind(query, values))
+        bound = packs.bind(query, values)
+        asked = query.name, tuple(sorted(bound.items()))
+        if asked not in self._answers:
+            answer = self._execute(query.name, query.sql, bound)
+            if len(answer) > _SHORT:
+                return answer
+            self._answers[asked] = answer
+        return self._answers[asked]
 
     def run_text(self, text: str, /, **values: Any) -> Result:
         """Run the text of a query file that is not in the packs, same header, same rules."""
@@ -74,6 +87,7 @@ class Runner:
         """
         if view not in (known.name.rsplit("/", 1)[-1] for known in packs.views()):
             raise QueryError(f"no view of a case is called {view!r}")
+        self._answers.clear()
         sql = f"CREATE OR REPLACE TEMP TABLE {view} AS SELECT * FROM main.{view}"
         self._execute(view, sql, {})
 
@@ -87,6 +101,7 @@ class Runner:
             QueryError: the engine refused it.
         """
         query = packs.get("keys/rows_by_columns")
+        self._answers.clear()
         create = f"CREATE OR REPLACE TEMP TABLE keyed_rows AS {query.sql}"
         self._execute(query.name, create, packs.bind(query, values))
         self._execute("views/acts", _ACTS_BY_KEYED_ROWS, {})

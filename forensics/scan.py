@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from typing import TypeVar
+from zoneinfo import ZoneInfo
 
 from forensics.detect import (
     business_key,
@@ -29,6 +30,7 @@ from forensics.detect.letter_findings import find_letters
 from forensics.detect.second_checkouts import find_second_checkouts, measure_second_checkouts
 from forensics.detect.settlement import Reconciled, measure_settlement
 from forensics.detect.settlement_finding import find_settlement
+from forensics.detect.timeline import Calendar
 from forensics.detect.traffic_finding import find_traffic
 from forensics.detect.violations import find_violations
 from forensics.errors import ForensicsError, UsageError
@@ -71,6 +73,8 @@ class ScanOptions:
     """What the end of a decision is held against; None: none counts as expired."""
     settings: SettingsUsed | None = None
     """The settings file that some of this came from, to be told."""
+    holidays: tuple[date, ...] = ()
+    """Local days on which traffic is not compared with others."""
     zone: str | None = None
     """Zone in which the days of a key are cut; None: where the ledger's times were read, else UTC."""
 
@@ -92,6 +96,8 @@ class Scanner:
         Raises:
             UsageError: the user's business key names nothing in the ledger.
         """
+        if any(s.kind == "requests" for s in self._sources):
+            self._runner.keep("probes")
         answered = self._ask("duplicates", "payments", self._explain)
         explained, summary = answered or (None, None)
         rows = explained.rows if explained else ()
@@ -104,8 +110,9 @@ class Scanner:
         )
         self._note_policies(explained)
         flow = self._ask("traffic", "requests", self._traffic)
-        layered = self._ask("layers", "requests", lambda: layers.measure_layers(self._runner))
-        waves = self._ask("herd", "requests", self._herd)
+        looked_at = flow.looked_at if flow else None
+        layered = self._ask("layers", "requests", lambda: layers.measure_layers(self._runner, looked_at))
+        waves = self._ask("herd", "requests", lambda: self._herd(looked_at))
         keyed = self._ask("keys", "payments", lambda: keys.measure_keys(self._runner, rows), rests_on="duplicates")
         findings: list[Finding] = []
         if summary and explained and self._key:
@@ -214,10 +221,19 @@ class Scanner:
         return max((s.resolution_us or 1 for s in self._sources if s.kind == kind), default=1)
 
     def _traffic(self) -> traffic.TrafficAnswer | None:
-        return traffic.measure_traffic(self._runner, self._options.incident, self._options.baseline)
+        options = self._options
+        return traffic.measure_traffic(self._runner, options.incident, options.baseline, self._calendar())
 
-    def _herd(self) -> Herd | str:
-        return herd.measure_herd(self._runner, self._resolution("requests"))
+    def _calendar(self) -> Calendar:
+        """Days as they are cut where the evidence was read, at the offset of the logs' first line."""
+        logs = [s for s in self._sources if s.kind == "requests"]
+        zone = self._options.zone or next((s.zone for s in (*logs, *self._sources) if s.zone), "UTC")
+        first = min((s.first_at for s in logs if s.first_at), default=None)
+        offset = first.astimezone(ZoneInfo(zone)).utcoffset() if first else None
+        return Calendar(offset.total_seconds() if offset else 0.0, frozenset(self._options.holidays))
+
+    def _herd(self, looked_at: tuple[datetime, datetime] | None) -> Herd | str:
+        return herd.measure_herd(self._runner, self._resolution("requests"), looked_at)
 
     def _conduct(self, scan: Scan) -> tuple[Conduct, tuple[Finding, ...]] | str:
         audit = conduct.measure_conduct(self._runner)

@@ -27,6 +27,8 @@ class CallCounts:
     inner_requests: int
     inner_failures: int
     calls: int
+    in_span: bool = True
+    """Whether they began in the span under suspicion."""
 
     @property
     def ratio(self) -> float:
@@ -70,9 +72,13 @@ class HopPair:
 
 
 def measure_tries(counts: Sequence[CallCounts]) -> Tries | None:
-    """Tries of the outer hop; None when no call failed, so that no retry could be seen."""
+    """Tries of the outer hop, read from the calls of the span; None when none of them failed, so that none was retried.
+
+    What a healthy call looks like is read from all.
+    """
     healthy = _ratios([c for c in counts if not c.outer_failures and not c.inner_failures], 1.0)
     base = max(1.0, max(healthy, key=lambda ratio: (healthy[ratio], -ratio), default=1.0))
+    counts = [c for c in counts if c.in_span]
     failed = [c for c in counts if c.outer_failures == c.outer_requests]
     throughout = [c for c in failed if c.inner_failures == c.inner_requests]
     for chosen in (throughout, failed):

@@ -80,7 +80,12 @@ def calibrated(headed_retries: int, followed: Mapping[int, Followed]) -> Share:
                 _clipped((seen[1] - false[0]) / (hit[0] - false[0])),
             )
     if inner.point is None and later.requests + first.requests >= _FEWEST:
-        inner = Share(0.0, later.requests / (later.requests + first.requests), 1.0)
+        point = later.requests / (later.requests + first.requests)
+        inner = Share(0.0, point, 1.0)
+        if later.requests < _FEWEST and 2 * later.trouble >= later.requests:
+            # Too few retries say so to calibrate by, and they leave the trace: it bounds the others by itself.
+            traced = by_trace(silent)
+            inner = Share(min(point, traced.low), point, max(point, traced.high))
 
     def whole(share: float) -> float:
         return (headed_retries + share * silent.requests) / total

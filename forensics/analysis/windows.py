@@ -8,21 +8,22 @@ of failed and slow requests, or more requests all at once: a day's ordinary swin
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from forensics.analysis.seasons import DAY_S, comparable_day, ordinary_swing
+from forensics.analysis.seasons import DAY_S, comparable_day, odd_days, ordinary_swing, passed_over
 
 Floats = NDArray[np.float64]
 
 _LEAST_GAIN = 10.0
 _BESIDE_SHARE = 10
 _LEAST_RATIO = 1.3
-"""More requests than this many times what was, within `_EDGE_S`, are not people's ordinary habits."""
+"""More requests than this many times what was, within `_EDGE_S`, are not people's ordinary habits. Of shares their odds
+must rise so much: among very many requests the least change is beyond chance."""
 _EDGE_S = 900.0
 _MOST_NOISE = 6.0
 _CAPPED_MEAN = 0.975
@@ -43,7 +44,10 @@ class Windows:
     found: bool
     """False when nothing stands out and the two halves are compared."""
     chosen: str
-    """The baseline: month_end | same_weekday | same_hours (of an earlier day) | before (right before it) | halves."""
+    """The baseline: month_end | same_weekday | same_hours (of an earlier day) | holiday (as is the incident's day) |
+    before (right before it) | halves."""
+    passed_over: tuple[str, ...] = ()
+    """In words, comparable days by the calendar that are not by what is known of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,17 +78,31 @@ class _Series:
         return float(self.swing[span[1]] - self.swing[span[0]])
 
 
-def find_windows(series: Sequence[Sequence[int]], step_s: float = 1.0, first: int = 0) -> Windows:
+@dataclass(frozen=True, slots=True)
+class _Calendar:
+    """Which days the bins lie on, and which of these are not like others."""
+
+    step_s: float
+    first: int
+    holidays: frozenset[int]
+    odd: Mapping[int, float]
+
+
+def find_windows(
+    series: Sequence[Sequence[int]], step_s: float = 1.0, first: int = 0, holidays: Collection[int] = ()
+) -> Windows:
     """The incident and its baseline.
 
     Args:
         series: counts per bin of requests, of retries and of failed or slow requests, all of one length >= 2.
         step_s: length of a bin, seconds.
-        first: number of the first bin since 1970 UTC, which tells the hour and the weekday.
+        first: number of the first bin since 1970 in local time, which tells the hour and the weekday.
+        holidays: days since 1970 that are known to be some.
     """
     counts = np.asarray(series, dtype=np.float64)
     bins = counts.shape[1]
-    swing = ordinary_swing(counts[0], step_s, first)
+    calendar = _Calendar(step_s, first, frozenset(holidays), odd_days(counts[0], step_s, first))
+    swing = ordinary_swing(counts[0], step_s, first, calendar.holidays | calendar.odd.keys())
     zero = np.zeros((counts.shape[0], 1))
     totals = np.concatenate([zero, np.cumsum(counts, axis=1)], axis=1)
     data = _Series(
@@ -95,8 +113,8 @@ def find_windows(series: Sequence[Sequence[int]], step_s: float = 1.0, first: in
     if core is None:
         return Windows((0, bins // 2), (bins // 2, bins), bins, found=False, chosen="halves")
     start, end, quiet = _grown(data, cuts, core)
-    baseline, chosen = _baseline(data, cuts, (start, end), step_s, first)
-    return Windows(baseline, (start, end), quiet, found=True, chosen=chosen)
+    baseline, chosen, passed = _baseline(data, cuts, (start, end), calendar)
+    return Windows(baseline, (start, end), quiet, found=True, chosen=chosen, passed_over=passed)
 
 
 def _core(data: _Series, cuts: Sequence[int]) -> tuple[int, int] | None:
@@ -141,18 +159,30 @@ def _grown(data: _Series, cuts: Sequence[int], core: tuple[int, int]) -> tuple[i
 
 
 def _baseline(
-    data: _Series, cuts: Sequence[int], incident: tuple[int, int], step_s: float, first: int
-) -> tuple[tuple[int, int], str]:
-    """The same hours of the nearest comparable day that is calm, else the steady time right before the incident."""
+    data: _Series, cuts: Sequence[int], incident: tuple[int, int], calendar: _Calendar
+) -> tuple[tuple[int, int], str, tuple[str, ...]]:
+    """The same hours of the nearest comparable day that is calm, else the steady time right before the incident.
+
+    Third, the days that were passed over for what they are.
+    """
     start, end = incident
-    day = round(DAY_S / step_s)
-    for back, chosen in comparable_day(first + start, step_s, start // day if day else 0):
+    day = round(DAY_S / calendar.step_s)
+    passed: dict[str, None] = {}
+    days = start // day if day else 0
+    today = int((calendar.first + start) * calendar.step_s // DAY_S)
+    for back, chosen in comparable_day(calendar.first + start, calendar.step_s, days, calendar.holidays):
+        why = None if chosen == "holiday" else passed_over(today - back, calendar.holidays, calendar.odd)
+        if why:
+            passed[why] = None
+            continue
         span = (start - back * day, end - back * day)
         before = (max(0, span[0] - (end - start)), span[0])
         if span[1] <= start and (before[0] == before[1] or sum(_parts(data, before, span)[1:]) <= _LEAST_GAIN):
-            return span, chosen
+            return span, chosen, tuple(passed)
+    if today in calendar.holidays:
+        passed = {"the incident's own day is listed as a holiday, and the log holds no other": None}
     steady = max((cut for cut in cuts if cut < start), default=0)
-    return (max(0, min(start - (end - start), steady)), start), "before"
+    return (max(0, min(start - (end - start), steady)), start), "before", tuple(passed)
 
 
 def _dispersion(counts: Floats) -> float:
@@ -208,7 +238,7 @@ def _parts(data: _Series, low: tuple[int, int], high: tuple[int, int]) -> tuple[
     requests = _against(n0[0], w0, n1[0], w1) if more else 0.0
     shares = [
         _against(n0[row], n0[0], n1[row], n1[0]) + _against(n0[0] - n0[row], n0[0], n1[0] - n1[row], n1[0])
-        if n0[0] and n1[row] / n1[0] > n0[row] / n0[0]
+        if n0[0] and n1[row] * (n0[0] - n0[row]) > _LEAST_RATIO * n0[row] * (n1[0] - n1[row])
         else 0.0
         for row in (1, 2)
     ]

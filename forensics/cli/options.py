@@ -190,6 +190,7 @@ def scan_options_from(given: Mapping[str, Any], settings: Settings | None) -> Sc
         ),
         key=_key(given) or (settings.key if settings else ()),
         zone=first(given.get("zone"), settings and settings.evidence.zone),
+        holidays=settings.holidays if settings else (),
         policies=settings.policies if settings else (),
         decisions=decisions,
         today=datetime.now().astimezone().date(),

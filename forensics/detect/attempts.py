@@ -15,6 +15,7 @@ from statistics import median
 from typing import Any
 
 from forensics.analysis.cohorts import GapGroup
+from forensics.detect.hops import busiest, read_hops
 from forensics.runner import Runner
 
 _FEWEST_TIMEOUTS = 5
@@ -50,10 +51,10 @@ class Attempts:
 
 def measure_attempts(runner: Runner) -> Attempts | None:
     """Gaps between attempts at the hop nearest to the ledger; None when no id ties attempts there."""
-    hops = runner.run("traffic/identities").records()
+    hops = read_hops(runner)
     if not hops:
         return None
-    hop = max(hops, key=lambda h: (h["requests"], h["hop"]))
+    hop = busiest(hops)
     basis = tie_of(hop)
     if basis is None:
         return None

@@ -14,6 +14,7 @@ from typing import Any
 
 from forensics.detect import rules
 from forensics.detect.breakers import judge_breaker
+from forensics.detect.hops import busiest, read_hops
 from forensics.model import Conduct, ConductRule
 from forensics.runner import Runner
 
@@ -54,10 +55,10 @@ class _Seen:
 
 def measure_conduct(runner: Runner) -> Conduct | str:
     """Every rule as violated, kept or not examined; a text when no request in the logs can make an effect."""
-    hops = runner.run("traffic/identities").records()
+    hops = read_hops(runner)
     if not hops:
         return "the logs hold no request with a state-changing method"
-    hop = max(hops, key=lambda h: (h["requests"], h["hop"]))
+    hop = busiest(hops)
     seen = _look(runner, hop)
     judged = [
         *(_retried(seen, status) for status in rules.FINAL if seen.total("answers", (status,))),

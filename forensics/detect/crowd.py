@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from forensics.detect.timeline import Window, WindowCounts
+from forensics.detect.timeline import WindowCounts
 from forensics.runner import Runner
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _PART_OF_GROWTH = 0.1
 _FEWEST_CALLS = 20
 _FEWEST_CLIENTS = 20
@@ -41,44 +39,41 @@ class Flood:
 
 
 def find_flood(
-    runner: Runner, told_by: tuple[str, str], windows: tuple[Window, Window], counts: tuple[WindowCounts, WindowCounts]
+    runner: Runner, told_by: tuple[str, str], spans: Mapping[str, int], counts: tuple[WindowCounts, WindowCounts]
 ) -> Flood | None:
     """The clients that each carry a tenth or more of the growth of calls; None when there are none.
 
     Args:
         told_by: hop, and what tells attempts apart there.
-        windows, counts: baseline and incident.
+        spans: baseline and incident as traffic/split takes them.
+        counts: what these hold.
     """
     before, during = counts
     scale = during.seconds / before.seconds if before.seconds else 0.0
-    spans = {
-        f"{name}_{edge}_us": (at - _EPOCH) // timedelta(microseconds=1)
-        for name, window in zip(("baseline", "incident"), windows, strict=True)
-        for edge, at in zip(("start", "end"), window, strict=True)
-    }
-    rows = runner.run("traffic/busiest_clients", at_hop=told_by[0], basis=told_by[1], **spans).rows
-    if not rows or rows[0][6] < _FEWEST_CLIENTS:
+    rows = runner.run("traffic/split", split_by="client", at_hop=told_by[0], basis=told_by[1], **spans).records()
+    if not rows or rows[0]["incident_parts"] < _FEWEST_CLIENTS:
         return None
     return _flood(rows, scale, during.first + during.unnumbered - scale * (before.first + before.unnumbered))
 
 
-def _flood(rows: Sequence[tuple[Any, ...]], scale: float, growth: float) -> Flood | None:
-    chosen: list[tuple[int, int, float, int]] = []
-    for _, client, earlier, calls, good, orders, _ in rows:
-        if not client:  # of no known client
+def _flood(rows: Sequence[Mapping[str, Any]], scale: float, growth: float) -> Flood | None:
+    chosen: list[tuple[int, float, Mapping[str, Any]]] = []
+    for row in rows:
+        if not row["part"]:  # of no known client
             continue
-        added = calls - scale * earlier
-        sudden = calls >= _TIMES_BEFORE * scale * earlier and calls >= _FEWEST_CALLS
-        if sudden and growth > 0 and added >= _PART_OF_GROWTH * growth:
-            chosen.append((calls, good, added, orders))
+        calls = row["incident_first"] + row["incident_unnumbered"]
+        earlier = scale * (row["baseline_first"] + row["baseline_unnumbered"])
+        sudden = calls >= _TIMES_BEFORE * earlier and calls >= _FEWEST_CALLS
+        if sudden and growth > 0 and calls - earlier >= _PART_OF_GROWTH * growth:
+            chosen.append((calls, calls - earlier, row))
     if not chosen:
         return None
-    calls = sum(c for c, _, _, _ in chosen)
+    calls = sum(n for n, _, _ in chosen)
     return Flood(
         clients=len(chosen),
         calls=calls,
-        added=sum(a for _, _, a, _ in chosen),
-        good_share=min(1.0, sum(g for _, g, _, _ in chosen) / calls),
-        orders=sum(o for _, _, _, o in chosen),
-        of_clients=rows[0][6],
+        added=sum(added for _, added, _ in chosen),
+        good_share=min(1.0, sum(row["incident_good"] for _, _, row in chosen) / max(1, calls)),
+        orders=sum(row["incident_orders"] for _, _, row in chosen),
+        of_clients=rows[0]["incident_parts"],
     )

@@ -11,6 +11,8 @@ import numpy as np
 
 from forensics.analysis.herd import Burst, Moves, Waves, find_burst, full_jitter, measure_waves
 from forensics.detect.attempts import tie_of
+from forensics.detect.hops import read_hops
+from forensics.detect.timeline import Seen, Window, span_us
 from forensics.model import Finding, Herd, HerdBin, HerdWave
 from forensics.runner import Runner
 
@@ -37,31 +39,43 @@ class _Place:
         return _COARSE_US if self.resolution_us >= 4 * _FINE_US else _FINE_US
 
 
-def measure_herd(runner: Runner, resolution_us: int) -> Herd | str:
+def measure_herd(runner: Runner, resolution_us: int, incident: Window | None = None) -> Herd | str:
     """Whether calls that ended together come back together; the reason, where the log cannot show it.
 
     Args:
         resolution_us: how coarse the time stamps of the log are.
+        incident: calls that ended together are looked for in it; in the whole log where it is None, or shows none.
     """
-    hops = runner.run("traffic/identities").records()
+    hops = read_hops(runner)
     if not hops:
         return "no request in the logs can make an effect"
     places = [_Place(hop["hop"], tie, max(1, resolution_us)) for hop in hops if (tie := tie_of(hop))]
     if not places:
         return "no id ties the attempts of a call together, or too few calls were tried again"
-    return max((_at(runner, place) for place in places), key=lambda h: (h.synchronised, h.clients, h.confidence, h.hop))
+    if incident is not None:
+        seen = Seen.of(incident, incident)
+        herd = max((_at(runner, place, seen) for place in places), key=_strength)
+        if herd.clients:
+            return herd
+    seen = Seen.of(None, incident)
+    return max((_at(runner, place, seen) for place in places), key=_strength)
 
 
-def _at(runner: Runner, place: _Place) -> Herd:
+def _strength(herd: Herd) -> tuple[bool, int, float, str]:
+    return herd.synchronised, herd.clients, herd.confidence, herd.hop
+
+
+def _at(runner: Runner, place: _Place, seen: Seen) -> Herd:
     """What one hop shows."""
-    result = runner.run("traffic/first_tries_ended", tied_by=place.tied_by, at_hop=place.hop, wave_us=_WAVE_US)
+    asked: dict[str, Any] = {"tied_by": place.tied_by, "at_hop": place.hop, **span_us(seen.window)}
+    result = runner.run("traffic/first_tries_ended", wave_us=_WAVE_US, **asked)
     ended = dict(result.rows)
     burst = find_burst(ended)
     moves = _moves(runner, place, burst) if burst else None
     waves = measure_waves(moves) if moves else None
     if burst is None or moves is None or waves is None:
-        return _none(place, sum(ended.values()))
-    return _herd(place, burst, moves, waves)
+        return _none(place, sum(ended.values()), seen)
+    return _herd(place, burst, (moves, waves), seen)
 
 
 def _moves(runner: Runner, place: _Place, burst: Burst) -> Moves | None:
@@ -79,7 +93,7 @@ def _moves(runner: Runner, place: _Place, burst: Burst) -> Moves | None:
     return Moves(attempt, before, started, retries, place.grid_us / 1e6, place.resolution_us / 1e6)
 
 
-def _none(place: _Place, calls: int) -> Herd:
+def _none(place: _Place, calls: int, seen: Seen) -> Herd:
     """No calls ended together: what retries there are, are spread like the calls themselves."""
     return Herd(
         synchronised=False,
@@ -96,10 +110,13 @@ def _none(place: _Place, calls: int) -> Herd:
         bins=(),
         tied_by=place.tied_by,
         hop=place.hop,
+        window=seen.window,
+        window_why=seen.why,
     )
 
 
-def _herd(place: _Place, burst: Burst, moves: Moves, waves: Waves) -> Herd:
+def _herd(place: _Place, burst: Burst, measured: tuple[Moves, Waves], seen: Seen) -> Herd:
+    moves, waves = measured
     in_step = waves.probability > 0.5
     shown, bins, step_s = _drawn(moves, waves)
     clients = int(moves.retries[moves.attempt == 2].sum())
@@ -119,6 +136,8 @@ def _herd(place: _Place, burst: Burst, moves: Moves, waves: Waves) -> Herd:
         bins=bins,
         tied_by=place.tied_by,
         hop=place.hop,
+        window=seen.window,
+        window_why=seen.why,
     )
 
 
@@ -162,7 +181,12 @@ def find_herd(herd: Herd) -> Finding:
         severity="medium" if herd.synchronised else "note",
         confidence=herd.confidence,
         statement=_statement(herd),
-        why=(herd.why, f"attempts of a call are known by: {herd.tied_by.replace('_', ' ')}", *_limits(herd)),
+        why=(
+            herd.why,
+            f"attempts of a call are known by: {herd.tied_by.replace('_', ' ')}",
+            f"looked at: {herd.window_why}",
+            *_limits(herd),
+        ),
         alternatives=(),
         numbers=_numbers(herd),
         money={},
@@ -230,7 +254,7 @@ def _numbers(herd: Herd) -> Mapping[str, float | int | str | None]:
 def _parameters(herd: Herd) -> dict[str, Any]:
     common: dict[str, Any] = {"tied_by": herd.tied_by, "at_hop": herd.hop}
     if herd.ended is None:
-        return common
+        return {**common, **span_us(herd.window)}
     start, end = ((moment - _EPOCH) // timedelta(microseconds=1) for moment in herd.ended)
     return {**common, "from_us": start, "to_us": end}
 

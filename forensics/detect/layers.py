@@ -13,6 +13,8 @@ from math import prod
 from typing import Any
 
 from forensics.analysis.layers import CallCounts, HopPair, Tries, measure_tries, order_hops
+from forensics.detect.hops import read_hops
+from forensics.detect.timeline import Seen, Window, span_us
 from forensics.model import Finding, LayerHop, Layers
 from forensics.runner import Runner
 
@@ -42,9 +44,13 @@ class _Chain:
     words: str
 
 
-def measure_layers(runner: Runner) -> Layers | str:
-    """The chain of hops and its product; the reason, where the logs cannot show it."""
-    hops = {record["hop"]: record for record in runner.run("traffic/identities").records()}
+def measure_layers(runner: Runner, incident: Window | None = None) -> Layers | str:
+    """The chain of hops and its product; the reason, where the logs cannot show it.
+
+    Args:
+        incident: calls that began in it are looked at; all where it is None, or where none of these failed throughout.
+    """
+    hops = {record["hop"]: record for record in read_hops(runner)}
     if not hops:
         return "no request in the logs can make an effect"
     if len(hops) == 1:
@@ -52,10 +58,11 @@ def measure_layers(runner: Runner) -> Layers | str:
     chain = _chain(runner, hops)
     if chain is None:
         return "the logs of the hops share no id, so their lines cannot be brought together: log a trace id at each"
-    tries = _tries(runner, chain)
-    if not any(found for found, _ in tries.values()):
-        return "no call failed throughout at any hop, so no hop had to show how often it tries"
-    return _layers(runner, hops, chain, tries)
+    for window in (incident, None) if incident else (None,):
+        tries = _tries(runner, chain, window)
+        if any(found for found, _ in tries.values()):
+            return _layers(runner, hops, chain, tries, Seen.of(window, incident))
+    return "no call failed throughout at any hop, so no hop had to show how often it tries"
 
 
 def _chain(runner: Runner, hops: Hops) -> _Chain | None:
@@ -73,12 +80,12 @@ def _chain(runner: Runner, hops: Hops) -> _Chain | None:
     return best
 
 
-def _tries(runner: Runner, chain: _Chain) -> dict[str, tuple[Tries | None, str]]:
+def _tries(runner: Runner, chain: _Chain, window: Window | None) -> dict[str, tuple[Tries | None, str]]:
     """For each hop its tries and what told them: the next hop's requests, or its own lists where those hold more."""
-    inside = _inside(runner)
+    inside = _inside(runner, window)
     found: dict[str, tuple[Tries | None, str]] = {}
     for outer, inner in zip(chain.hops, (*chain.hops[1:], None), strict=True):
-        between = measure_tries(_counts(runner, chain.tied_by, outer, inner)) if inner is not None else None
+        between = measure_tries(_counts(runner, chain.tied_by, (outer, inner), window)) if inner is not None else None
         listed = inside.get(outer)
         if between and not (listed and listed.number > between.number):
             found[outer] = between, f"requests at {_name(inner or '')} for each at {_name(outer)}"
@@ -91,28 +98,31 @@ def _tries(runner: Runner, chain: _Chain) -> dict[str, tuple[Tries | None, str]]
     return found
 
 
-def _counts(runner: Runner, tied_by: str, outer: str, inner: str) -> list[CallCounts]:
-    result = runner.run("traffic/tries_between_hops", tied_by=tied_by, outer_hop=outer, inner_hop=inner)
-    return [CallCounts(*row) for row in result.rows]
+def _counts(runner: Runner, tied_by: str, pair: tuple[str, str], window: Window | None) -> list[CallCounts]:
+    spans = span_us(window)
+    result = runner.run("traffic/tries_between_hops", tied_by=tied_by, outer_hop=pair[0], inner_hop=pair[1], **spans)
+    return [CallCounts(a, b, c, d, calls, bool(inside)) for inside, a, b, c, d, calls in result.rows]
 
 
-def _inside(runner: Runner) -> dict[str, Tries]:
+def _inside(runner: Runner, window: Window | None) -> dict[str, Tries]:
     """Tries that each hop's own log lists: each entry of the list is one."""
     counts: dict[str, list[CallCounts]] = {}
-    for hop, failed, statuses, requests in runner.run("traffic/tries_inside_lines").rows:
+    for in_span, hop, failed, statuses, requests in runner.run("traffic/tries_inside_lines", **span_us(window)).rows:
         entries = len(_ENTRY.findall(statuses))
         if entries:
             lost = entries - (1 - failed)
-            counts.setdefault(hop, []).append(CallCounts(1, failed, entries, lost, requests))
+            counts.setdefault(hop, []).append(CallCounts(1, failed, entries, lost, requests, bool(in_span)))
     measured = {hop: measure_tries(of_hop) for hop, of_hop in counts.items()}
     return {hop: tries for hop, tries in measured.items() if tries}
 
 
-def _layers(runner: Runner, hops: Hops, chain: _Chain, tries: Mapping[str, tuple[Tries | None, str]]) -> Layers:
+def _layers(
+    runner: Runner, hops: Hops, chain: _Chain, tries: Mapping[str, tuple[Tries | None, str]], seen_in: Seen
+) -> Layers:
     numbers = {hop: found.number for hop, (found, _) in tries.items() if found}
     product = prod(numbers.values())
     last = chain.hops[-1]
-    through = measure_tries(_counts(runner, chain.tied_by, chain.hops[0], last))
+    through = measure_tries(_counts(runner, chain.tied_by, (chain.hops[0], last), seen_in.window))
     seen = None if through is None or through.at_least else through.number * numbers.get(last, 1.0)
     records = tuple(_hop(hop, hops[hop], *tries[hop], product) for hop in chain.hops)
     retrying = [h for h in records if h.attempts_per_request is not None and h.attempts_per_request > 1]
@@ -127,6 +137,8 @@ def _layers(runner: Runner, hops: Hops, chain: _Chain, tries: Mapping[str, tuple
         switch_off_first=max(inner)[2] if inner else None,
         notes=_notes(hops, chain, records),
         confidence=_confidence(hops, chain, tries, product, seen),
+        window=seen_in.window,
+        window_why=seen_in.why,
     )
 
 
@@ -209,6 +221,7 @@ def find_layers(layers: Layers) -> Finding:
             f"counted from end to end: {layers.seen_product:g}"
             if layers.seen_product is not None
             else "no call failed from end to end, so the product could not be counted whole",
+            f"looked at: {layers.window_why}",
             f"lines of different hops were brought together by the {layers.tied_by}",
             *layers.notes,
         ),
@@ -220,7 +233,12 @@ def find_layers(layers: Layers) -> Finding:
         },
         money={},
         query="traffic/tries_between_hops",
-        parameters={"tied_by": _tie_name(layers), "outer_hop": outer, "inner_hop": inner},
+        parameters={
+            "tied_by": _tie_name(layers),
+            "outer_hop": outer,
+            "inner_hop": inner,
+            **span_us(layers.window),
+        },
         evidence=(),
         evidence_total=0,
         next_steps=_next_steps(layers),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 
 from forensics.analysis.windows import Windows, find_windows
 from forensics.model import TrafficBin
@@ -19,10 +19,25 @@ _BASELINES = {
     "month_end": "the same hours of the same day before the last month's end",
     "same_weekday": "the same hours of the same weekday",
     "same_hours": "the same hours of the nearest day of the same kind (working day or weekend)",
+    "holiday": "the same hours of the holiday before it, for its own day is one",
     "before": "the steady time right before it, for the log holds no such hours of a comparable day",
 }
 
 Window = tuple[datetime, datetime]
+
+
+@dataclass(frozen=True, slots=True)
+class Calendar:
+    """By what days are told apart."""
+
+    offset_s: float = 0.0
+    """Local time less UTC."""
+    holidays: frozenset[date] = frozenset()
+    """Local days that the user lists."""
+
+
+PLAIN = Calendar()
+"""Days in UTC, none of them a holiday."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +85,12 @@ class Timeline:
         low, high = ((t - _EPOCH).total_seconds() / self.step_s for t in window)
         return tuple(self.steps[k] for k in sorted(self.steps) if low <= k < high)
 
+    def edges_us(self, window: Window) -> tuple[int, int]:
+        """Start and end, not in it, of the steps that begin in a window, microseconds since 1970 UTC."""
+        step_us = round(self.step_s * 1e6)
+        low, high = (-(-((t - _EPOCH) // timedelta(microseconds=1)) // step_us) * step_us for t in window)
+        return low, high
+
     def count(self, window: Window) -> WindowCounts:
         """What a window holds; its seconds are clipped to the log, so that no rate is diluted by time without one."""
         inside = self.within(window)
@@ -110,6 +131,32 @@ class Compared:
     why: str
 
 
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """Which time another question of the same incident looked at, and why."""
+
+    window: Window | None
+    """None: the whole log."""
+    why: str
+
+    @classmethod
+    def of(cls, window: Window | None, incident: Window | None) -> Seen:
+        """The window that was looked at; the incident with its tail, where there is one."""
+        if window is not None:
+            day, start, end = f"{window[0]:%Y-%m-%d}", f"{window[0]:%H:%M:%S}", f"{window[1]:%H:%M:%S}"
+            return cls(window, f"the incident as traffic has it, with its tail, {day} {start} to {end} UTC")
+        shows_none = "the incident shows none" if incident else "no incident stood out in it"
+        return cls(None, f"the whole log, for {shows_none}")
+
+
+def span_us(window: Window | None) -> dict[str, int]:
+    """A window as the parameters since_us and until_us of a query; none, and so its defaults, for the whole log."""
+    if window is None:
+        return {}
+    since, until = ((t - _EPOCH) // timedelta(microseconds=1) for t in window)
+    return {"since_us": since, "until_us": until}
+
+
 def read_timeline(runner: Runner, basis: str, hop: str, covered: Window) -> Timeline:
     """Count a hop's requests in steps short enough to see an incident in.
 
@@ -123,7 +170,9 @@ def read_timeline(runner: Runner, basis: str, hop: str, covered: Window) -> Time
     return Timeline({row[0]: Step(*row[1:]) for row in result.rows}, step_s, covered)
 
 
-def choose_windows(timeline: Timeline, incident: Window | None, baseline: Window | None) -> Compared:
+def choose_windows(
+    timeline: Timeline, incident: Window | None, baseline: Window | None, calendar: Calendar = PLAIN
+) -> Compared:
     """The incident and what it is compared with: as given, else as found."""
     first, last = min(timeline.steps), max(timeline.steps)
 
@@ -140,7 +189,9 @@ def choose_windows(timeline: Timeline, incident: Window | None, baseline: Window
             [s.retries for s in steps],
             [s.failures + s.slow for s in steps],
         ]
-        found = find_windows(series, timeline.step_s, first)
+        local = first + round(calendar.offset_s / timeline.step_s)
+        days = frozenset((day - _EPOCH.date()).days for day in calendar.holidays)
+        found = find_windows(series, timeline.step_s, local, days)
         compared = Compared(
             baseline=(at(found.baseline[0]), at(found.baseline[1])),
             incident=(at(found.incident[0]), at(found.incident[1])),
@@ -157,4 +208,5 @@ def choose_windows(timeline: Timeline, incident: Window | None, baseline: Window
 def _words(found: Windows) -> str:
     if not found.found:
         return "no stretch stands out: the two halves of the log are compared"
-    return f"the stretch that stands out most against the time before it; compared with {_BASELINES[found.chosen]}"
+    text = f"the stretch that stands out most against the time before it; compared with {_BASELINES[found.chosen]}"
+    return "; ".join((text, *(f"not with {why}" if found.chosen != "before" else why for why in found.passed_over)))

@@ -10,9 +10,21 @@ from forensics.analysis.growth import Growth, judge, judge_between, take_apart
 from forensics.analysis.retry_share import Share
 from forensics.analysis.what_if import ASSUMPTIONS, Load, suppose
 from forensics.detect.crowd import Flood, find_flood
-from forensics.detect.timeline import Compared, Timeline, Window, WindowCounts, choose_windows, read_timeline
+from forensics.detect.hops import busiest, read_hops
+from forensics.detect.probes import find_probes
+from forensics.detect.split import measure_splits, spans_of
+from forensics.detect.timeline import (
+    PLAIN,
+    Calendar,
+    Compared,
+    Timeline,
+    Window,
+    WindowCounts,
+    choose_windows,
+    read_timeline,
+)
 from forensics.detect.told import Told, always_one, measure_share, tell_attempts
-from forensics.model import Herd, Layers, Traffic, TrafficBin, WhatIf
+from forensics.model import Herd, Layers, Probe, Traffic, TrafficBin, TrafficSplit, WhatIf
 from forensics.runner import Runner
 
 _FEWEST_REQUESTS = 20
@@ -31,6 +43,8 @@ class TrafficAnswer:
     loads: tuple[Load, ...]
     """The incident step by step; empty when there is none, or first attempts cannot be told."""
     load_step_s: float
+    looked_at: Window | None
+    """The incident with its tail, for the other questions about it; None where none was found or given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +56,8 @@ class _Measured:
     shares: tuple[Share, Share]
     told: Told
     flood: Flood | None
+    splits: tuple[TrafficSplit, ...]
+    probes: tuple[Probe, ...]
 
     @property
     def requests_ratio(self) -> float | None:
@@ -51,20 +67,24 @@ class _Measured:
 
 
 def measure_traffic(
-    runner: Runner, incident: Window | None = None, baseline: Window | None = None
+    runner: Runner,
+    incident: Window | None = None,
+    baseline: Window | None = None,
+    calendar: Calendar = PLAIN,
 ) -> TrafficAnswer | None:
     """Compare the incident with its baseline; None when no request in the logs can make an effect.
 
     Args:
         incident, baseline: windows the user gives; what is not given is found.
+        calendar: where days are cut, and which of them are holidays.
     """
-    hops = runner.run("traffic/identities").records()
+    hops = read_hops(runner)
     if not hops:
         return None
-    hop = max(hops, key=lambda h: (h["requests"], h["hop"]))
+    hop = busiest(hops)
     told = tell_attempts(runner, hop)
     timeline = read_timeline(runner, told.basis, told.hop, (hop["first_at"], hop["last_at"]))
-    compared = choose_windows(timeline, incident, baseline)
+    compared = choose_windows(timeline, incident, baseline, calendar)
     windows = (compared.baseline, compared.incident)
     counts = (timeline.count(windows[0]), timeline.count(windows[1]))
     believed = always_one(runner, told, windows, counts[0].retries + counts[1].retries)
@@ -72,12 +92,18 @@ def measure_traffic(
         told, timeline = believed, read_timeline(runner, believed.basis, told.hop, timeline.covered)
         counts = (timeline.count(windows[0]), timeline.count(windows[1]))
     shares = (measure_share(runner, told, windows[0], counts[0]), measure_share(runner, told, windows[1], counts[1]))
-    flood = find_flood(runner, (told.hop, told.basis), windows, counts) if compared.found else None
-    measured = _Measured(compared, counts, shares, told, flood)
+    flood, splits = None, tuple[TrafficSplit, ...]()
+    if compared.found:
+        flood = find_flood(runner, (told.hop, told.basis), spans_of(timeline, windows), counts)
+        splits = measure_splits(runner, hops, told, timeline, windows)
+    measured = _Measured(compared, counts, shares, told, flood, splits, find_probes(runner))
     parameters = {"bin_us": int(timeline.step_s * 1e6), "basis": told.basis, "at_hop": told.hop}
     step_s, bins = timeline.drawn()
     loads = _loads(timeline, compared.incident, shares[1]) if compared.found else ()
-    return TrafficAnswer(_traffic(measured), bins, step_s, parameters, loads, timeline.step_s)
+    looked_at = compared.incident[0], compared.recovered_at or compared.incident[1]
+    return TrafficAnswer(
+        _traffic(measured), bins, step_s, parameters, loads, timeline.step_s, looked_at if compared.found else None
+    )
 
 
 def _traffic(m: _Measured) -> Traffic:
@@ -107,6 +133,8 @@ def _traffic(m: _Measured) -> Traffic:
         growth_by_retries=_rounded(apart.by_retries if apart else None),
         verdict_why=why,
         cannot_tell_from=beside,
+        splits=m.splits,
+        probes=m.probes,
     )
 
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from forensics.detect.probes import probe_words
+from forensics.detect.split import split_words
 from forensics.detect.traffic import TrafficAnswer
 from forensics.model import Finding, Traffic
 
+_COARSE = 0.02
+"""Of an incident's length; below it the edges do not matter."""
 _TITLES = {
     "retries": "The growth is retries, not users",
     "users": "The growth is users, not retries",
@@ -26,7 +30,10 @@ def find_traffic(answer: TrafficAnswer) -> Finding:
         statement=_statement(traffic),
         why=(
             *traffic.verdict_why,
+            *(text for split in traffic.splits if (text := split_words(split))),
+            *((probe_words(traffic.probes),) if traffic.probes else ()),
             _windows(traffic),
+            *_edges(answer),
             f"first attempts are told from retries by: {traffic.basis}",
             f"{traffic.header_coverage:.0%} of the requests carry an attempt number",
             f"counted: {traffic.scope}",
@@ -70,6 +77,22 @@ def _windows(traffic: Traffic) -> str:
     if traffic.recovered_at is not None:
         text += f"; a recovery tail follows until {traffic.recovered_at:%H:%M:%S}, not counted"
     return text
+
+
+def _edges(answer: TrafficAnswer) -> tuple[str, ...]:
+    """How far the rates hang on where a short incident is cut; nothing for windows as given."""
+    traffic = answer.traffic
+    lasted_s = (traffic.incident_end - traffic.incident_start).total_seconds()
+    if answer.looked_at is None or traffic.windows_why.startswith("incident as given"):
+        return ()
+    if answer.load_step_s < _COARSE * lasted_s:
+        return ()
+    text = (
+        f"the incident's edges are known to {answer.load_step_s:g} s of its {lasted_s:g} s: each may move its rates by "
+        f"{answer.load_step_s / lasted_s:.0%}. It ends with its last failures and retries; when it was over by another "
+        "measure the log does not show, but --incident can say"
+    )
+    return (text,)
 
 
 def _statement(traffic: Traffic) -> str:

@@ -31,9 +31,12 @@ from forensics.model.traffic import (
     HerdWave,
     LayerHop,
     Layers,
+    Probe,
     Supposed,
     Traffic,
     TrafficBin,
+    TrafficPart,
+    TrafficSplit,
     WhatIf,
 )
 
@@ -71,6 +74,7 @@ __all__ = [
     "MatchResult",
     "PaymentsSummary",
     "Policy",
+    "Probe",
     "RankedPolicy",
     "Refused",
     "RepeatRow",
@@ -82,5 +86,7 @@ __all__ = [
     "Supposed",
     "Traffic",
     "TrafficBin",
+    "TrafficPart",
+    "TrafficSplit",
     "WhatIf",
 ]

@@ -2,8 +2,76 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+
+CARRIES = 0.1
+"""Share of the growth from which a part is worth naming."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrafficPart:
+    """One route, client, user agent or hop in the two windows. Ratios are of rates."""
+
+    part: str
+    """Empty where the log does not say."""
+    basis: str
+    """What told its attempts, as traffic/split takes it."""
+    baseline_requests: int
+    baseline_first: int
+    incident_requests: int
+    incident_first: int
+    incident_retries: int
+    """What is neither a first attempt nor a retry does not say."""
+    requests_ratio: float | None
+    """None without a request in the baseline."""
+    users_ratio: float | None
+    """First attempts, incident against baseline; None where some requests do not say, or none was in the baseline."""
+    amplification_baseline: float | None
+    amplification_incident: float | None
+    """Of the requests that say which attempt they are; None without a first attempt."""
+    growth_share: float | None
+    """Its part of the requests that came on top of the baseline's rate; None for hops, which do not add up, and
+    without a growth."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrafficSplit:
+    """The two windows by one of the things that requests differ in."""
+
+    by: str
+    """route | client | user_agent | hop."""
+    parts: tuple[TrafficPart, ...]
+    """Those with most requests in the incident, most first."""
+    of: int
+    """Parts in all."""
+    parameters: Mapping[str, object]
+    """With which traffic/split gives these counts; of hops, those of the one that was counted."""
+
+    @property
+    def is_carried(self) -> bool:
+        """Whether some part carries a tenth or more of the growth; so for hops, which have no shares of it."""
+        return any(p.growth_share is None or p.growth_share >= CARRIES for p in self.parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """A caller that behaves as a health check does; its requests are counted apart."""
+
+    hop: str
+    client: str
+    user_agent: str
+    method: str
+    route: str
+    requests: int
+    regular: int
+    """Gaps near the period, of one less than the requests."""
+    period_s: float
+    good_bytes: int | None
+    """Size of all its good answers; None when the log has no sizes, or none was good."""
+    first_at: datetime
+    last_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +106,10 @@ class Traffic:
     verdict_why: tuple[str, ...] = ()
     cannot_tell_from: tuple[str, ...] = ()
     """What the verdict cannot be told apart from, in words."""
+    splits: tuple[TrafficSplit, ...] = ()
+    """Empty when no incident was found or given."""
+    probes: tuple[Probe, ...] = ()
+    """Health checks, at all hops, counted in none of the numbers above."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +184,10 @@ class Layers:
     notes: tuple[str, ...]
     """What limits the answer, in words."""
     confidence: float
+    window: tuple[datetime, datetime] | None = None
+    """The calls that began in it were looked at; None: all."""
+    window_why: str = ""
+    """Which time that is, in words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,3 +241,7 @@ class Herd:
     tied_by: str
     hop: str
     """Empty for logs whose file names none."""
+    window: tuple[datetime, datetime] | None = None
+    """Calls that ended together were looked for in it; None: in the whole log."""
+    window_why: str = ""
+    """Which time that is, in words."""

@@ -11,7 +11,6 @@ import io
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Any
 
 from forensics.amounts import plain, plain_by_currency
@@ -20,28 +19,15 @@ from forensics.render.again import plain_second_checkouts
 from forensics.render.balance import plain_settlement
 from forensics.render.basis import plain_business_key, plain_decision, plain_settings
 from forensics.render.conduct import plain_conduct, plain_deliveries, plain_keys, plain_letters, plain_violations
+from forensics.render.flow import plain_traffic, plain_what_if
 from forensics.render.hops import plain_herd, plain_layers
+from forensics.render.words import iso
 
 SCHEMA = "forensics/1"
 _FORMULA = re.compile(r"^\s*[=+\-@\t\r|%＝＋－＠]")
 # Control characters, and those that turn the direction of the text after them: a cell must read as it is.
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 _NUMBER = re.compile(r"-?\d+(\.\d+)?")
-
-
-def iso(moment: datetime | None) -> str | None:
-    """A time as ISO 8601 in UTC with Z; fractions only where there are any.
-
-    >>> from datetime import UTC
-    >>> iso(datetime(2026, 11, 30, 13, 26, 32, 471000, tzinfo=UTC))
-    '2026-11-30T13:26:32.471Z'
-    """
-    if moment is None:
-        return None
-    moment = moment.astimezone(UTC) if moment.tzinfo else moment
-    text = moment.isoformat(timespec="seconds")[:19]
-    fraction = f"{moment.microsecond:06d}".rstrip("0")
-    return f"{text}.{fraction.ljust(3, '0')}Z" if fraction else f"{text}Z"
 
 
 def render_findings(scan: Scan, version: str) -> str:
@@ -62,8 +48,8 @@ def render_findings(scan: Scan, version: str) -> str:
         "second_checkouts": plain_second_checkouts(scan.second_checkouts),
         "causes": {c.cause: {"rows": c.rows, "amount": plain_by_currency(c.amount)} for c in scan.causes},
         "policies": [_policy(p) for p in scan.policies],
-        "traffic": _traffic(scan),
-        "what_if": _what_if(scan),
+        "traffic": plain_traffic(scan),
+        "what_if": plain_what_if(scan),
         "layers": plain_layers(scan.layers),
         "herd": plain_herd(scan.herd),
         "policy_violations": plain_violations(scan.conduct),
@@ -144,47 +130,6 @@ def _policy(found: CohortPolicy) -> dict[str, Any]:
         "tied": found.ranked.tied,
         "cannot_tell_from": list(found.ranked.cannot_tell_from),
         "residual_s": list(found.residual_s) if found.residual_s else None,
-    }
-
-
-def _traffic(scan: Scan) -> dict[str, Any] | None:
-    t = scan.traffic
-    if t is None:
-        return None
-    return {
-        "baseline_start": iso(t.baseline_start),
-        "baseline_end": iso(t.baseline_end),
-        "incident_start": iso(t.incident_start),
-        "incident_end": iso(t.incident_end),
-        "recovered_at": iso(t.recovered_at) if t.recovered_at else None,
-        "windows_why": t.windows_why,
-        "requests_ratio": t.requests_ratio,
-        "users_ratio": t.users_ratio,
-        "users_ratio_low": t.users_ratio_low,
-        "users_ratio_high": t.users_ratio_high,
-        "growth_by_retries": t.growth_by_retries,
-        "amplification_baseline": t.amplification_baseline,
-        "amplification_incident": t.amplification_incident,
-        "retry_share_incident": t.retry_share_incident,
-        "retry_share_low": t.retry_share_low,
-        "retry_share_high": t.retry_share_high,
-        "header_coverage": t.header_coverage,
-        "basis": t.basis,
-        "verdict": t.verdict,
-        "verdict_why": list(t.verdict_why),
-        "cannot_tell_from": list(t.cannot_tell_from),
-        "scope": t.scope,
-    }
-
-
-def _what_if(scan: Scan) -> dict[str, Any] | None:
-    model = scan.what_if
-    if model is None:
-        return None
-    return {
-        "step_s": model.step_s,
-        "assumptions": list(model.assumptions),
-        "scenarios": [{"name": s.name, "requests": s.requests, "peak": s.peak} for s in model.scenarios],
     }
 
 

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 
 from forensics.amounts import plain
 from forensics.model import RepeatRow, Scan
-from forensics.render.export import iso, render_csv
+from forensics.render.export import render_csv
+from forensics.render.words import iso
 
 _PAYMENT = ("amount", "currency", "provider_ref", "charged_at", "kept_payment_id")
 _TO_CHECK = (

@@ -30,6 +30,7 @@ def plain_layers(found: Layers | None) -> dict[str, Any] | None:
         "switch_off_first": found.switch_off_first,
         "notes": list(found.notes),
         "confidence": found.confidence,
+        **_window(found),
     }
 
 
@@ -58,6 +59,17 @@ def plain_herd(found: Herd | None) -> dict[str, Any] | None:
             }
             for w in found.waves
         ],
+        **_window(found),
+    }
+
+
+def _window(found: Layers | Herd) -> dict[str, Any]:
+    """Which time was looked at: that of traffic, or the whole log."""
+    start, end = found.window or (None, None)
+    return {
+        "window_start": words.stamp(start) if start else None,
+        "window_end": words.stamp(end) if end else None,
+        "window_why": found.window_why,
     }
 
 

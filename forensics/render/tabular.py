@@ -11,7 +11,8 @@ from decimal import Decimal
 from typing import Any
 
 from forensics.amounts import plain
-from forensics.render.export import iso, neutral
+from forensics.render.export import neutral
+from forensics.render.words import iso
 
 FORMATS = ("table", "csv", "json")
 _WIDEST = 48

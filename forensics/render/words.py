@@ -135,6 +135,21 @@ def stamp(at: datetime) -> str:
     return at.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
+def iso(moment: datetime | None) -> str | None:
+    """A time as ISO 8601 in UTC with Z; fractions only where there are any.
+
+    >>> from datetime import UTC
+    >>> iso(datetime(2026, 11, 30, 13, 26, 32, 471000, tzinfo=UTC))
+    '2026-11-30T13:26:32.471Z'
+    """
+    if moment is None:
+        return None
+    moment = moment.astimezone(UTC) if moment.tzinfo else moment
+    text = moment.isoformat(timespec="seconds")[:19]
+    fraction = f"{moment.microsecond:06d}".rstrip("0")
+    return f"{text}.{fraction.ljust(3, '0')}Z" if fraction else f"{text}Z"
+
+
 def until(start: datetime, end: datetime) -> str:
     """The second time of a span: without the date where that is the same."""
     first, last = clock(start, 1_000_000), clock(end, 1_000_000)

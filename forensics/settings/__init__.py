@@ -44,6 +44,7 @@ _FILE = {
 _TOP = {
     **_EVIDENCE,
     "key": Field(list, 'columns of the ledger, such as ["sender", "message_no"]'),
+    "holidays": Field(list, 'local days such as ["2026-12-25", "2027-01-01"]'),
     "timeout_s": Field(float, "seconds, zero or more", least=0),
     "refund_confidence": Field(float, "a number from 0 to 1", least=0),
     "decisions": Field(str, 'the path of a decisions file, such as "decisions.csv"'),
@@ -66,6 +67,8 @@ class Settings:
     refund_confidence: float | None
     policies: tuple[CatalogueEntry, ...]
     decisions: tuple[Decision, ...]
+    holidays: tuple[date, ...]
+    """Days whose traffic is not compared with that of others."""
     decisions_file: Path | None
     """Where it says that decisions stand; None where it says none."""
     said: tuple[str, ...]
@@ -94,7 +97,7 @@ def read_settings(path: Path) -> Settings:
     content = _content(path)
     top = Place(name)
     lists = {key: tables_of(top, key, content.pop(key)) for key in _LISTS if key in content}
-    values = read_table(top, content, _TOP)
+    values = read_table(top, _days_as_text(content), _TOP)
     if values.get("refund_confidence", 0) > 1:
         raise top.refuse("refund_confidence", values["refund_confidence"], "a number from 0 to 1")
     by_file = tuple(_of_files(place, table) for place, table in lists.get("files", ()))
@@ -106,6 +109,7 @@ def read_settings(path: Path) -> Settings:
         refund_confidence=values.get("refund_confidence"),
         policies=_policies(lists.get("policy", ())),
         decisions=tuple(_decision(place, table) for place, table in lists.get("decision", ())),
+        holidays=tuple(_day(top, text) for text in values.get("holidays", ())),
         decisions_file=path.parent / values["decisions"] if "decisions" in values else None,
         said=(*values, *(many(len(found), *_LISTS[key]) for key, found in lists.items())),
     )
@@ -158,6 +162,21 @@ def _options(place: Place, values: Mapping[str, Any], by_file: tuple[tuple[str, 
     except UsageError as exc:
         raise UsageError(f"{place}: {exc.message.removeprefix('--')}", exc.hint) from exc
     return options
+
+
+def _days_as_text(content: dict[str, Any]) -> dict[str, Any]:
+    """The top of a file with its holidays as text; a day may be written as TOML's own or as text."""
+    days = content.get("holidays")
+    if not isinstance(days, list):
+        return content
+    return {**content, "holidays": [str(day) if type(day) is date else day for day in days]}
+
+
+def _day(place: Place, text: str) -> date:
+    try:
+        return date.fromisoformat(text)
+    except ValueError as exc:
+        raise place.refuse("holidays", text, _TOP["holidays"].expected) from exc
 
 
 def _decision(place: Place, table: object) -> Decision:

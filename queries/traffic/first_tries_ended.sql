@@ -6,6 +6,8 @@
 -- params.tied_by = { type = "VARCHAR", default = "request_id", help = "What ties attempts: request_id, idempotency_key, trace_id or order_id." }
 -- params.at_hop  = { type = "VARCHAR", default = "", help = "Hop to look at; empty for logs whose file names none." }
 -- params.wave_us = { type = "BIGINT", default = 1000000, help = "Length of a step, in microseconds." }
+-- params.since_us = { type = "BIGINT", default = 0, help = "Start of the span, microseconds since 1970 UTC." }
+-- params.until_us = { type = "BIGINT", default = 9000000000000000, help = "End of the span, not in it, microseconds since 1970 UTC." }
 -- columns.step  = { type = "BIGINT", help = "Number of the step since 1970 UTC." }
 -- columns.calls = { type = "BIGINT", help = "First attempts that ended in it and were followed by another." }
 -- ///
@@ -39,5 +41,7 @@ SELECT
 FROM numbered
 WHERE nth = 1
   AND next_us IS NOT NULL
+  AND ended_us >= $since_us
+  AND ended_us < $until_us
 GROUP BY CAST(floor(ended_us / $wave_us) AS BIGINT)
 ORDER BY step

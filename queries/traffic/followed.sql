@@ -1,8 +1,8 @@
 -- /// query
 -- title   = "What each request followed"
--- answers = "Of the requests in a span of time, by the attempt they state: how many came soon after one of the same client, route and user agent that failed or was slow, after one answered well, or after none?"
+-- answers = "Of the requests in a span of time, health checks left out, by the attempt they state: how many came soon after one of the same client, route and user agent that failed or was slow, after one answered well, or after none?"
 -- kind    = "measure"
--- needs   = ["requests"]
+-- needs   = ["probes", "requests"]
 -- params.at_hop   = { type = "VARCHAR", default = "", help = "Hop to look at; empty for logs whose file names none." }
 -- params.since_us = { type = "BIGINT", default = 0, help = "Start of the span, microseconds since 1970 UTC." }
 -- params.until_us = { type = "BIGINT", default = 9000000000000000, help = "End of the span, not in it, microseconds since 1970 UTC." }
@@ -15,19 +15,29 @@
 -- ///
 WITH near AS (
   SELECT
-    date_diff('microsecond', TIMESTAMP '1970-01-01 00:00:00', started_at) AS started_us,
-    CASE WHEN attempt IS NULL THEN 0 WHEN attempt > 1 THEN 2 ELSE 1 END AS says,
-    CASE WHEN status IN (408, 429, 499) OR status >= 500 OR coalesce(duration_us, 0) >= $slow_us THEN 1 ELSE 0 END AS trouble,
-    client,
-    route,
-    user_agent,
-    source_id,
-    line_no
-  FROM requests
-  WHERE method IN ('POST', 'PUT', 'PATCH', 'DELETE')
-    AND coalesce(hop, '') = $at_hop
-    AND date_diff('microsecond', TIMESTAMP '1970-01-01 00:00:00', started_at) >= $since_us - $reach_us
-    AND date_diff('microsecond', TIMESTAMP '1970-01-01 00:00:00', started_at) < $until_us
+    date_diff('microsecond', TIMESTAMP '1970-01-01 00:00:00', r.started_at) AS started_us,
+    CASE WHEN r.attempt IS NULL THEN 0 WHEN r.attempt > 1 THEN 2 ELSE 1 END AS says,
+    CASE
+      WHEN r.status IN (408, 429, 499) OR r.status >= 500 OR coalesce(r.duration_us, 0) >= $slow_us THEN 1
+      ELSE 0
+    END AS trouble,
+    r.client,
+    r.route,
+    r.user_agent,
+    r.source_id,
+    r.line_no
+  FROM requests AS r
+  LEFT JOIN probes AS p
+    ON p.client = coalesce(r.client, '')
+    AND p.user_agent = coalesce(r.user_agent, '')
+    AND p.route = r.route
+    AND p.method = r.method
+    AND p.hop = coalesce(r.hop, '')
+  WHERE r.method IN ('POST', 'PUT', 'PATCH', 'DELETE')
+    AND coalesce(r.hop, '') = $at_hop
+    AND p.route IS NULL
+    AND date_diff('microsecond', TIMESTAMP '1970-01-01 00:00:00', r.started_at) >= $since_us - $reach_us
+    AND date_diff('microsecond', TIMESTAMP '1970-01-01 00:00:00', r.started_at) < $until_us
 ),
 pairs AS (
   SELECT

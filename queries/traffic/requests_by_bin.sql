@@ -1,8 +1,8 @@
 -- /// query
 -- title   = "First attempts and retries over time"
--- answers = "How many requests that can make an effect came in each step of time: first attempts, retries, those that do not say, failures and slow answers?"
+-- answers = "How many requests that can make an effect, health checks left out, came in each step of time: first attempts, retries, those that do not say, failures and slow answers?"
 -- kind    = "measure"
--- needs   = ["requests"]
+-- needs   = ["probes", "requests"]
 -- params.bin_us = { type = "BIGINT", default = 60000000, help = "Length of a step, in microseconds." }
 -- params.basis  = { type = "VARCHAR", default = "attempt", help = "What tells attempts apart: attempt, retry_header (sent on retries only), idempotency_key, request_id, trace_id, order_id or none." }
 -- params.at_hop = { type = "VARCHAR", default = "", help = "Hop to count at; empty for logs whose file names none." }
@@ -17,24 +17,33 @@
 -- ///
 WITH calls AS (
   SELECT
-    started_at,
-    CASE WHEN status IN (408, 429, 499) OR status >= 500 THEN 1 ELSE 0 END AS failed,
-    CASE WHEN duration_us >= $slow_us THEN 1 ELSE 0 END AS late,
-    CASE
-      WHEN $basis = 'attempt' THEN attempt
-      WHEN $basis = 'retry_header' THEN coalesce(attempt, 1)
-    END AS stated,
-    source_id,
-    line_no,
+    r.started_at,
+    CASE WHEN r.status IN (408, 429, 499) OR r.status >= 500 THEN 1 ELSE 0 END AS failed,
+    CASE WHEN r.duration_us >= $slow_us THEN 1 ELSE 0 END AS late,
     CASE $basis
-      WHEN 'idempotency_key' THEN idempotency_key
-      WHEN 'request_id' THEN request_id
-      WHEN 'trace_id' THEN trace_id
-      WHEN 'order_id' THEN order_id
-    END AS call_id
-  FROM requests
-  WHERE method IN ('POST', 'PUT', 'PATCH', 'DELETE')
-    AND coalesce(hop, '') = $at_hop
+      WHEN 'idempotency_key' THEN r.idempotency_key
+      WHEN 'request_id' THEN r.request_id
+      WHEN 'trace_id' THEN r.trace_id
+      WHEN 'order_id' THEN r.order_id
+    END AS call_id,
+    r.source_id,
+    r.line_no
+  FROM requests AS r
+  LEFT JOIN probes AS p
+    ON p.client = coalesce(r.client, '')
+    AND p.user_agent = coalesce(r.user_agent, '')
+    AND p.route = r.route
+    AND p.method = r.method
+    AND p.hop = coalesce(r.hop, '')
+  WHERE r.method IN ('POST', 'PUT', 'PATCH', 'DELETE')
+    AND coalesce(r.hop, '') = $at_hop
+    AND p.route IS NULL
+    AND CASE $basis
+      WHEN 'idempotency_key' THEN r.idempotency_key
+      WHEN 'request_id' THEN r.request_id
+      WHEN 'trace_id' THEN r.trace_id
+      WHEN 'order_id' THEN r.order_id
+    END IS NOT NULL
 ),
 repeated AS (
   SELECT
@@ -44,17 +53,41 @@ repeated AS (
     row_number() OVER (PARTITION BY call_id ORDER BY started_at, source_id, line_no) AS place,
     lag(failed + late) OVER (PARTITION BY call_id ORDER BY started_at, source_id, line_no) AS trouble_before
   FROM calls
-  WHERE call_id IS NOT NULL
+),
+stated AS (
+  SELECT
+    r.started_at,
+    CASE WHEN r.status IN (408, 429, 499) OR r.status >= 500 THEN 1 ELSE 0 END AS failed,
+    CASE WHEN r.duration_us >= $slow_us THEN 1 ELSE 0 END AS late,
+    CASE
+      WHEN $basis = 'attempt' THEN r.attempt
+      WHEN $basis = 'retry_header' THEN coalesce(r.attempt, 1)
+    END AS nth
+  FROM requests AS r
+  LEFT JOIN probes AS p
+    ON p.client = coalesce(r.client, '')
+    AND p.user_agent = coalesce(r.user_agent, '')
+    AND p.route = r.route
+    AND p.method = r.method
+    AND p.hop = coalesce(r.hop, '')
+  WHERE r.method IN ('POST', 'PUT', 'PATCH', 'DELETE')
+    AND coalesce(r.hop, '') = $at_hop
+    AND p.route IS NULL
+    AND CASE $basis
+      WHEN 'idempotency_key' THEN r.idempotency_key
+      WHEN 'request_id' THEN r.request_id
+      WHEN 'trace_id' THEN r.trace_id
+      WHEN 'order_id' THEN r.order_id
+    END IS NULL
 ),
 numbered AS (
   SELECT
     started_at,
     failed,
     late,
-    CAST(stated AS BIGINT) AS nth,
+    CAST(nth AS BIGINT) AS nth,
     0 AS again
-  FROM calls
-  WHERE call_id IS NULL
+  FROM stated
   UNION ALL
   SELECT
     started_at,

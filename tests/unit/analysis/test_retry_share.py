@@ -70,6 +70,18 @@ def test_the_headed_part_says_what_the_trace_of_the_others_means() -> None:
     assert 0.47 < share.low < 0.5 < share.high < 0.53
 
 
+def test_where_too_few_say_they_are_retries_the_trace_of_the_silent_bounds_them() -> None:
+    # 10 of 200 say they are retries, all after trouble. Of 100 silent 20 were in trouble and 10 followed such a one:
+    # no more than one retry for each in trouble, and no fewer than a quarter or so of those that followed.
+    followed = {0: Followed(trouble=10, nothing=90, troubled=20), 1: Followed(nothing=190), 2: Followed(trouble=10)}
+    share = calibrated(10, followed)
+    traced = by_trace(followed[0])
+    assert share.point == pytest.approx((10 + 100 * 10 / 200) / 300)
+    assert share.low == pytest.approx((10 + 100 * min(0.05, traced.low)) / 300)
+    assert share.high == pytest.approx((10 + 100 * traced.high) / 300)
+    assert traced.high < 0.3
+
+
 def test_where_the_trace_tells_nothing_the_silent_may_be_anything_and_are_likeliest_as_the_others() -> None:
     followed = {0: Followed(nothing=100), 1: Followed(nothing=100), 2: Followed(nothing=200)}
     share = calibrated(200, followed)

@@ -82,6 +82,13 @@ def test_the_swing_of_a_whole_day_is_no_incident_however_busy_the_log(level: int
     assert not find_windows(series(day, lambda i: day(i) / 120, lambda i: day(i) / 100, bins=720), step_s=120).found
 
 
+def test_a_change_that_is_certain_and_small_is_no_incident() -> None:
+    # A busy log whose callers always try again as often. In its first bin, calls that began before it look like first
+    # attempts (42 % retries, then 44 %), and its last bin is cut short.
+    requests, again = [14_176, *[14_600] * 198, 2_800], [6_013, *[6_430] * 198, 1_300]
+    assert not find_windows([requests, again, again], step_s=120).found
+
+
 def test_an_incident_in_the_slope_of_a_day_is_found() -> None:
     def rate(i: int) -> float:
         return float(100 - 80 * np.cos(2 * np.pi * i / 144)) * (3 if 60 <= i < 72 else 1)
@@ -122,6 +129,53 @@ def test_with_history_the_same_hours_of_a_comparable_day_are_the_baseline(days: 
     found = find_windows(series(rate, again, again, bins=days * 48), step_s=1800, first=20514 * 48)
     assert found.incident == (at, at + 4)
     assert (found.baseline, found.chosen) == ((at - back * 48, at + 4 - back * 48), chosen)
+
+
+def three_weeks(at: int, off: range) -> list[list[int]]:
+    """Half hours of 21 days from Monday 2026-03-02: retries and failures in two hours from `at`, little in `off`."""
+
+    def rate(i: int) -> float:
+        return float(1000 * (1 - 0.8 * np.cos(2 * np.pi * i / 48))) * (0.3 if i in off else 1.0)
+
+    def again(i: int) -> float:
+        return rate(i) if at <= i < at + 4 else rate(i) / 100
+
+    return series(rate, again, again, bins=21 * 48)
+
+
+MONDAY_BIN = 20514 * 48
+THIRD_MONDAY = 14 * 48 + 20  # 2026-03-16, 10:00
+
+
+def test_a_day_that_is_not_like_its_weekday_is_no_baseline() -> None:
+    # The Monday before, 2026-03-09, has three tenths of a Monday's requests, all day long: the one before it is taken.
+    lines = three_weeks(THIRD_MONDAY, range(7 * 48, 8 * 48))
+    found = find_windows(lines, step_s=1800, first=MONDAY_BIN)
+    assert (found.chosen, found.baseline) == ("same_weekday", (THIRD_MONDAY - 14 * 48, THIRD_MONDAY - 14 * 48 + 4))
+    assert found.passed_over == ("2026-03-09 has 30% of its weekday's requests hour by hour, as a holiday",)
+
+
+def test_a_listed_holiday_is_no_baseline_though_it_looks_like_any_day() -> None:
+    found = find_windows(three_weeks(THIRD_MONDAY, range(0)), 1800, MONDAY_BIN, holidays={20514 + 7})
+    assert found.baseline[0] == THIRD_MONDAY - 14 * 48
+    assert found.passed_over == ("2026-03-09 is listed as a holiday",)
+
+
+def test_an_incident_on_a_holiday_is_compared_with_the_holiday_before_it() -> None:
+    found = find_windows(three_weeks(THIRD_MONDAY, range(0)), 1800, MONDAY_BIN, holidays={20514 + 3, 20514 + 14})
+    assert (found.chosen, found.baseline[0]) == ("holiday", THIRD_MONDAY - 11 * 48)
+
+
+def test_an_incident_on_the_only_holiday_is_compared_with_the_time_before_it() -> None:
+    found = find_windows(three_weeks(THIRD_MONDAY, range(0)), 1800, MONDAY_BIN, holidays={20514 + 14})
+    assert found.chosen == "before"
+    assert found.passed_over == ("the incident's own day is listed as a holiday, and the log holds no other",)
+
+
+def test_an_incident_of_some_hours_makes_no_day_odd() -> None:
+    # The Monday before had an incident too, of two hours; as a day it is like the others.
+    lines = three_weeks(THIRD_MONDAY, range(7 * 48 + 20, 7 * 48 + 24))
+    assert find_windows(lines, 1800, MONDAY_BIN).passed_over == ()
 
 
 @pytest.mark.parametrize("level", [[60] * BINS, [0] * BINS, [1, 0] * (BINS // 2), counted(lambda _: 60)])

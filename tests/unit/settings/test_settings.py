@@ -70,6 +70,11 @@ def test_what_is_said_of_some_files_is_laid_over_what_is_said_of_all(write: Writ
     assert options.for_file("access.log") == options
 
 
+def test_holidays_are_days_of_toml_or_text(write: Write) -> None:
+    settings = read_settings(write('holidays = [2026-12-25, "2027-01-01"]\n'))
+    assert settings.holidays == (date(2026, 12, 25), date(2027, 1, 1))
+
+
 def test_the_first_pattern_that_matches_counts(write: Write) -> None:
     text = '[[files]]\npattern = "a*"\ncurrency = "EUR"\n[[files]]\npattern = "*"\ncurrency = "USD"\n'
     options = read_settings(write(text)).evidence
@@ -143,6 +148,10 @@ def test_decisions_are_taken_from_the_settings_and_from_the_file_that_they_name(
         ("unit = 'cents'", 'forensics.toml: unit: expected "minor" or "major", found \'cents\''),
         ("currency = 'wons'", "forensics.toml: currency wons: expected an ISO 4217 code"),
         ("refund_confidence = 95", "forensics.toml: refund_confidence: expected a number from 0 to 1, found 95"),
+        (
+            'holidays = ["25 Dec"]',
+            """forensics.toml: holidays: expected local days such as ["2026-12-25", "2027-01-01"], found '25 Dec'""",
+        ),
         ("timeout_s = true", "forensics.toml: timeout_s: expected seconds, zero or more, found True"),
         ("timeout_s = nan", "forensics.toml: timeout_s: expected seconds, zero or more, found nan"),
         ("key = 'order_id'", "forensics.toml: key: expected columns of the ledger, such as"),
