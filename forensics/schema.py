@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-SCHEMA_VERSION = "forensics/3"
+SCHEMA_VERSION = "forensics/4"
 
 MONEY = "DECIMAL(18,4)"
 
