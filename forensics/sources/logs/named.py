@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any
 
+from forensics.sources.headings import name_by_words, split_words
 from forensics.sources.logs import fields as log_fields
 from forensics.sources.logs.catalogue import JsonShape, LogFormat, json_keys
 from forensics.sources.logs.fields import Field
@@ -58,6 +59,11 @@ class _Path:
     values: tuple[str, ...]
 
     @property
+    def parts(self) -> tuple[str, ...]:
+        """Its keys folded, those with dots in them cut: http.method and {"http": {"method": ...}} are one."""
+        return tuple(log_fields.fold(part) for key in self.keys for part in key.split(".") if part)
+
+    @property
     def dotted(self) -> str:
         return re.sub(r'\$\.?|"', "", self.path)
 
@@ -79,7 +85,8 @@ def json_log(lines: Sequence[str], shapes: Sequence[JsonShape], *, dated: bool =
             gathered.setdefault(path, (keys, []))[1].append(value)
     paths = [_Path(p, keys, tuple(values)) for p, (keys, values) in gathered.items()]
     shape = _shape(shapes, paths, len(objects))
-    fields = _chosen([*(_known(shape, paths) if shape else ()), *_by_name(paths, shape)])
+    found = [*(_known(shape, paths) if shape else ()), *_by_name(paths, shape)]
+    fields = _chosen([*found, *(() if shape else _by_words(paths, found))])
     return _named_format(fields, shape, "json", "operator-written JSON (nginx escape=json and the like)", dated)
 
 
@@ -112,24 +119,57 @@ def _known(shape: JsonShape, paths: Sequence[_Path]) -> Iterator[tuple[Field, _P
 
 
 def _by_name(paths: Sequence[_Path], shape: JsonShape | None) -> Iterator[tuple[Field, _Path]]:
-    """Fields by the name of their last key; a product with known keys only adds what headers say."""
+    """Fields by the names of their keys; a product with known keys only adds what headers say."""
     taken = {field.path for field in shape.fields} if shape else set()
     for path in paths:
-        key = path.keys[-1] if path.keys and path.dotted not in taken else ""
-        known = json_keys().get(log_fields.fold(key)) if shape is None else None
-        field = known or log_fields.header(key)
-        parents = " ".join(path.keys[:-1]).casefold()
-        answer = "resp" in parents or log_fields.fold(key).startswith(("downstream-", "origin-", "resp"))
+        if not path.parts or path.dotted in taken:
+            continue
+        *parents, key = path.parts
+        known = _known_key(path.parts) if shape is None else None
+        field = known or next(
+            filter(None, map(log_fields.header, (path.keys[-1], key, "-".join(path.parts[-2:])))), None
+        )
+        answer = "resp" in " ".join(parents) or (known is None and key.startswith(("downstream-", "origin-", "resp")))
         if field is None or (answer and field.role not in ("retry_after", "status", "bytes")):
             continue
-        if _SETTINGS & {log_fields.fold(k) for k in path.keys[:-1]}:  # {"service": {"retries": 5}} is no attempt
+        if _SETTINGS & set(parents) or (field.role == "client" and _OTHERS & set(parents)):
             continue
-        settled = _with_unit(replace(field, name=key, path=path.path), path.values)
+        settled = _with_unit(replace(field, name=path.keys[-1], path=path.path), path.values)
         if settled is not None:
             yield settled, path
 
 
+def _known_key(parts: Sequence[str]) -> Field | None:
+    """The meaning of a key by as many of its parts as are known together: http.request.method is request-method."""
+    known = json_keys()
+    return next((known[name] for start in range(len(parts)) if (name := "-".join(parts[start:])) in known), None)
+
+
+def _by_words(paths: Sequence[_Path], found: Sequence[tuple[Field, _Path]]) -> Iterator[tuple[Field, _Path]]:
+    """Fields for roles that no key names, by the words of the keys that are left, where the values bear them out."""
+    roles, used = {field.role for field, _ in found}, {path.path for _, path in found}
+    left = {" ".join(p.parts): p for p in paths if p.path not in used and not (_SETTINGS | _OTHERS) & set(p.parts[:-1])}
+    for role, name in name_by_words(left, "requests").items():
+        unit = _unit_of(split_words(name)) if role == "duration" else ""
+        settled = _with_unit(Field(role, left[name].keys[-1], unit, path=left[name].path), left[name].values)
+        if role not in roles and settled is not None:
+            yield settled, left[name]
+
+
+def _unit_of(words: Sequence[str]) -> str:
+    return next((unit for unit, said in _UNITS.items() if said & set(words)), "?")
+
+
+_UNITS = {
+    "ms": {"ms", "millis", "msec", "milliseconds"},
+    "us": {"us", "micros", "usec", "microseconds"},
+    "ns": {"ns", "nanos", "nsec", "nanoseconds"},
+    "s": {"s", "sec", "secs", "seconds"},
+}
+_OTHERS = {"server", "destination", "dest", "upstream", "backend", "origin", "local", "host", "peer-service", "log"}
+"""Parents of keys that speak of somebody other than the caller."""
 _SETTINGS = {"service", "route", "upstream", "balancer", "config", "resource", "labels"}
+"""Parents of keys that are no part of a request: {"service": {"retries": 5}} is no attempt."""
 
 _MUST_LOOK: dict[str, re.Pattern[str]] = {
     "request": _REQUEST, "method": _METHOD, "target": _TARGET, "status": _STATUS,
@@ -241,7 +281,8 @@ def label_log(lines: Sequence[str], *, dated: bool = False) -> LogFormat | None:
         extra = [
             (replace(_LTSV_KEYS[p.path], path=p.path), p) for p in paths if format_id == "ltsv" and p.path in _LTSV_KEYS
         ]
-        fields = _chosen([*_by_name(paths, None), *extra])
+        named = [*_by_name(paths, None), *extra]
+        fields = _chosen([*named, *_by_words(paths, named)])
         found = _named_format(fields, None, format_id, f"{format_id.upper()} lines", dated)
         if found is not None:
             return replace(found, pattern=pattern)
