@@ -148,6 +148,7 @@ def test_the_gaps_of_one_act_are_one_chain_in_microseconds(row: Any) -> None:
         {"by_hand": True},
         {"same_call": False},
         {"in_block": True},
+        {"two_schedulers": True},
         {"redelivered": True},
         {"published_again": True},
         {"half_price": True},
@@ -158,6 +159,12 @@ def test_a_gap_that_cannot_be_a_retrys_breaks_the_chain(row: Any, against: dict[
     judged = judge_order([row(0), row(4), row(9), row(16)])
     clues = {(1, 4): known(4), (1, 9): known(5, **against), (1, 16): known(7)}
     assert [g.gaps_us for g in comparable_gaps(judged, clues)] == [(4_000_000,), (7_000_000,)]
+
+
+def test_copies_of_all_acts_are_compared_only_where_they_are_apart_enough_to_show_a_schedule(row: Any) -> None:
+    judged = judge_order([row(0), row(4)])
+    gaps = {gap_s: comparable_gaps(judged, {(1, 4): known(gap_s, fanned_out=True)}) for gap_s in (0.1, 0.5)}
+    assert [len(found) for found in gaps.values()] == [0, 1]
 
 
 def test_a_gap_longer_than_half_a_day_is_left_out(row: Any) -> None:
