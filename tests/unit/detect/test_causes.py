@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 
 from forensics.analysis.causes import Clues
+from forensics.analysis.match import match_gaps
 from forensics.detect.causes import Explained, Setting, explain
 from forensics.detect.comparable import comparable_gaps
 from forensics.detect.duplicates import REFUND_PROBABILITY, is_refundable, sum_causes
 from forensics.detect.ledger import judge_order, judge_rows
-from forensics.detect.picture import expected_gaps
+from forensics.detect.picture import expected_gaps, gap_picture
 from forensics.model import Policy
 
 MILLISECOND = 1000
@@ -170,6 +171,16 @@ def test_copies_of_all_acts_are_compared_only_where_they_are_apart_enough_to_sho
 def test_a_gap_longer_than_half_a_day_is_left_out(row: Any) -> None:
     judged = judge_order([row(0), row(43_201)])
     assert comparable_gaps(judged, {(1, 43_201): known(43_201)}) == []
+
+
+@pytest.mark.parametrize(("grain_us", "cut"), [(MILLISECOND, 1), (1_000_000, 1_000_000)])
+def test_the_fitted_bins_hold_about_as_many_gaps_as_were_seen(grain_us: int, cut: int) -> None:
+    groups = [[round(s * 1e6) // cut * cut for s in gaps] for gaps in exponential(60)]
+    picture = gap_picture(groups, match_gaps(groups, resolution_us=grain_us), grain_us)
+    assert picture is not None
+    assert len(picture.fitted) == len(picture.counts)
+    assert sum(picture.fitted) == pytest.approx(sum(picture.counts), rel=0.1)
+    assert max(abs(r) for r in picture.residuals) < 4
 
 
 def test_the_expected_gaps_are_timeout_plus_wait() -> None:
