@@ -27,6 +27,7 @@ from forensics.detect.causes import Explained, Setting, explain
 from forensics.detect.design import judge_design
 from forensics.detect.ledger import judge_rows
 from forensics.detect.letter_findings import find_letters
+from forensics.detect.made_twice import find_made_twice
 from forensics.detect.second_checkouts import find_second_checkouts, measure_second_checkouts
 from forensics.detect.settlement import Reconciled, measure_settlement
 from forensics.detect.settlement_finding import find_settlement
@@ -117,6 +118,7 @@ class Scanner:
         findings: list[Finding] = []
         if summary and explained and self._key:
             findings += duplicates.find_duplicates(summary, rows, self._key)
+            findings += find_made_twice(self._runner, rows, self._key)
             findings += decisions.find_decisions(self._decided, rows)
             findings += policies.find_policies(explained.policies, explained.match)
         findings += find_second_checkouts(again) if again else ()

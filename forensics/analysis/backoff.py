@@ -53,7 +53,11 @@ def waits(policy: Policy, n: int) -> tuple[float, ...]:
 
 
 def jitter_bounds(policy: Policy, wait_s: float) -> tuple[float, float]:
-    """Least and largest drawn wait for one nominal wait, in seconds."""
+    """Least and largest drawn wait for one nominal wait, in seconds.
+
+    A cap bounds what an additive jitter draws (min(cap, wait + draw), as Google's documents and tenacity have it);
+    the other jitters are drawn from the capped wait.
+    """
     amount = policy.jitter_amount or 0.0
     if policy.jitter == "full":
         return 0.0, wait_s
@@ -63,7 +67,8 @@ def jitter_bounds(policy: Policy, wait_s: float) -> tuple[float, float]:
         low, high = policy.jitter_range or (1 - amount, 1 + amount)
         return wait_s * low, wait_s * high
     if policy.jitter == "additive":
-        return wait_s, wait_s + amount
+        most = wait_s + amount
+        return wait_s, most if policy.cap_s is None else max(wait_s, min(policy.cap_s, most))
     return wait_s, wait_s
 
 

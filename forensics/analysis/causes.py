@@ -12,14 +12,26 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-CAUSES = ("retry", "redelivery", "manual_resend", "batch_rerun", "double_submit", "legitimate", "unexplained")
+CAUSES = (
+    "retry",
+    "redelivery",
+    "manual_resend",
+    "batch_rerun",
+    "double_submit",
+    "fan_out",
+    "two_schedulers",
+    "legitimate",
+    "unexplained",
+)
 
 _PRIOR = {
     "retry": 0.5,
-    "redelivery": 0.08,
-    "manual_resend": 0.12,
-    "batch_rerun": 0.08,
+    "redelivery": 0.07,
+    "manual_resend": 0.11,
+    "batch_rerun": 0.07,
     "double_submit": 0.1,
+    "fan_out": 0.015,
+    "two_schedulers": 0.015,
     "legitimate": 0.06,
     "unexplained": 0.06,
 }
@@ -60,6 +72,10 @@ class Clues:
     """Whether a person keyed the row in."""
     in_block: bool | None = None
     """Whether it is part of a block of acts repeated in the same order."""
+    fanned_out: bool = False
+    """Whether nearly all acts of its time took effect as often as its own, at once."""
+    two_schedulers: bool = False
+    """Whether it and the effect before it are of two creators that make nearly all acts twice, at one offset."""
     redelivered: bool | None = None
     """Whether the broker delivered the same message again before it."""
     by_messages: bool = False
@@ -79,7 +95,7 @@ _ODDS: tuple[tuple[str, Callable[[Clues], bool], Factor], ...] = (
     (
         "same_call",
         lambda c: c.same_call is True,
-        {"retry": 1.0, "redelivery": 1.0, "batch_rerun": 0.2, "unexplained": 0.1, "else": 0.01},
+        {"retry": 1.0, "redelivery": 1.0, "fan_out": 1.0, "batch_rerun": 0.2, "unexplained": 0.1, "else": 0.01},
     ),
     ("other_call", lambda c: c.same_call is False, {"retry": 0.01, "redelivery": 0.05, "else": 1.0}),
     ("other_key", lambda c: c.other_key is True, {"retry": 0.02, "redelivery": 0.05, "else": 1.0}),
@@ -89,15 +105,28 @@ _ODDS: tuple[tuple[str, Callable[[Clues], bool], Factor], ...] = (
         {"retry": 1.0, "manual_resend": 0.8, "double_submit": 0.15, "legitimate": 0.05, "else": 0.5},
     ),
     ("previous_answered", lambda c: c.previous_lost is False, {"retry": 0.02, "manual_resend": 0.3, "else": 1.0}),
-    ("by_hand", lambda c: c.by_hand is True, {"manual_resend": 1.0, "legitimate": 0.05, "else": 0.01}),
+    (
+        "by_hand",
+        lambda c: c.by_hand is True,
+        {"manual_resend": 1.0, "two_schedulers": 0.3, "legitimate": 0.05, "else": 0.01},
+    ),
     ("not_by_hand", lambda c: c.by_hand is False, {"manual_resend": 0.05, "else": 1.0}),
-    ("in_block", lambda c: c.in_block is True, {"batch_rerun": 1.0, "else": 0.02}),
+    ("in_block", lambda c: c.in_block is True, {"batch_rerun": 1.0, "two_schedulers": 1.0, "else": 0.02}),
     ("not_in_block", lambda c: not c.in_block, {"batch_rerun": 0.002, "else": 1.0}),
-    ("redelivered", lambda c: c.redelivered is True, {"redelivery": 1.0, "else": 0.02}),
+    # A failure picks the acts that it doubles; what doubles nearly all of them is in the code or in who runs it.
+    ("fanned_out", lambda c: c.fanned_out, {"fan_out": 1.0, "two_schedulers": 0.5, "else": 0.005}),
+    ("not_fanned_out", lambda c: not c.fanned_out, {"fan_out": 0.001, "else": 1.0}),
+    ("two_schedulers", lambda c: c.two_schedulers, {"two_schedulers": 1.0, "fan_out": 0.5, "else": 0.005}),
+    ("not_two_schedulers", lambda c: not c.two_schedulers, {"two_schedulers": 0.001, "else": 1.0}),
+    ("redelivered", lambda c: c.redelivered is True, {"redelivery": 1.0, "fan_out": 0.2, "else": 0.02}),
     ("not_redelivered", lambda c: c.redelivered is False, {"redelivery": 0.02, "else": 1.0}),
     ("no_broker", lambda c: c.redelivered is None and not c.by_messages, {"redelivery": 0.1, "else": 1.0}),
     ("by_http", lambda c: c.previous_lost is not None or c.attempt is not None, {"redelivery": 0.02, "else": 1.0}),
-    ("published_again", lambda c: c.published_again is True, {"retry": 1.0, "manual_resend": 0.3, "else": 0.05}),
+    (
+        "published_again",
+        lambda c: c.published_again is True,
+        {"retry": 1.0, "manual_resend": 0.3, "fan_out": 0.3, "else": 0.05},
+    ),
     ("half_price", lambda c: c.half_price is True, {"legitimate": 1.0, "else": 0.01}),
     ("full_price", lambda c: c.half_price is False, {"legitimate": 0.5, "else": 1.0}),
     # Without a sign of two acts a repeat of order, amount and currency is not called lawful on its gap alone.
@@ -187,7 +216,8 @@ def _gap_density(clues: Clues) -> dict[str, float]:
     """Density of one gap.
 
     Double clicks lie at 0.1-3 s, mostly below 1.5 s; a payment split over two means takes a person some seconds;
-    people resend after minutes to days; block reruns and brokers have no typical gap of their own. Of the 168 policies
+    people resend after minutes to days; code that makes copies makes them in one go, or some seconds apart where each
+    goes the whole way again; block reruns, brokers and schedulers have no typical gap. Of the 168 policies
     of the catalogue, 156 come back within five minutes three times over; the others are job queues.
     """
     gap = max(clues.gap_s, 0.0)
@@ -204,6 +234,8 @@ def _gap_density(clues: Clues) -> dict[str, float]:
         "manual_resend": _log_normal(gap, 1800.0, 2.2, blur),
         "batch_rerun": _log_uniform(gap, 60.0, 7 * _DAY_S, blur),
         "double_submit": _log_normal(gap, 0.8, 0.6, blur),
+        "fan_out": 0.8 * _log_normal_cell(gap, 0.05, 1.5, blur) + 0.2 * _log_uniform(gap, 0.02, 10.0, blur),
+        "two_schedulers": _log_uniform(gap, 0.05, 12 * 3600.0, blur),
         "legitimate": 0.8 * _log_normal(gap, 4.0, 0.7, blur) + 0.2 * broad,
         "unexplained": broad,
     }
@@ -220,3 +252,10 @@ def _log_normal(x: float, median: float, sigma: float, blur: float) -> float:
     return sum(
         math.exp(-0.5 * (math.log(p / median) / sigma) ** 2) / (p * sigma * math.sqrt(2 * math.pi)) for p in points
     ) / len(points)
+
+
+def _log_normal_cell(x: float, median: float, sigma: float, blur: float) -> float:
+    """Mean density of a log-normal law over all gaps that a clock of that step may show as x."""
+    low, high = max(x - blur, 0.0), x + blur
+    below = [0.5 * (1 + math.erf(math.log(p / median) / (sigma * math.sqrt(2)))) if p > 0 else 0.0 for p in (low, high)]
+    return (below[1] - below[0]) / (high - low)

@@ -154,6 +154,8 @@ class Fitted:
     objective: float
     scatter_s: float
     """Half of the narrow scatter lies within this distance."""
+    resolution_s: float
+    """Step of the stamps; a scatter narrower than about an eighth of it does not show."""
     trust: float
     """Share of the log-likelihood to believe when policies are compared."""
     pairs_only: bool
@@ -187,7 +189,17 @@ class Likelihood:
                 parts = self._parts(policy, shares)
         value = self._evaluate(parts, shares)[0]
         scatter = noise.core_scatter(self.table, shares.noise)
-        return Fitted(policy, parts, shares, value, value + self._prior(shares), scatter, self.trust, self.pairs_only)
+        return Fitted(
+            policy=policy,
+            parts=parts,
+            shares=shares,
+            log_likelihood=value,
+            objective=value + self._prior(shares),
+            scatter_s=scatter,
+            resolution_s=self.table.resolution_s,
+            trust=self.trust,
+            pairs_only=self.pairs_only,
+        )
 
     def _parts(self, policy: Policy, shares: Shares) -> density.Components:
         return density.components_of(policy, self.attempts, shares.lag_s, self.max_skip)

@@ -13,6 +13,8 @@ from forensics.analysis.others import other_density
 from forensics.model import GapFit
 
 Floats = NDArray[np.float64]
+_COARSE_S = 0.1
+_POINTS_PER_BIN = 40
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,6 +40,24 @@ def density_curve(fit: GapFit, resolution_us: int, upto_s: float, bins: int) -> 
     other = fit.else_share * other_density(middles, resolution_us / 1e6)
     total = other + sum((d for _, _, d in pairs), np.zeros(bins))
     return DensityCurve(middles, np.asarray(total), other, pairs)
+
+
+def expected_shares(fit: GapFit, edges_s: Sequence[float], resolution_us: int) -> Floats:
+    """Share of all gaps that fall into each bin between the edges, shape (bins,), something else included.
+
+    Stamps of a tenth of a second and coarser leave gaps at their multiples only, so the density is summed there.
+    """
+    edges, step_s = np.asarray(edges_s, dtype=np.float64), resolution_us / 1e6
+    if step_s < _COARSE_S:
+        step_s = float(edges[-1] - edges[0]) / (len(edges) - 1) / _POINTS_PER_BIN
+        points = edges[0] + (np.arange((len(edges) - 1) * _POINTS_PER_BIN) + 0.5) * step_s
+    else:
+        points = np.arange(0.0, float(edges[-1]), step_s)
+    shares = np.array([share for _, _, share in fit.pair_shares])
+    own = shares @ _pair_densities(fit, points, resolution_us)
+    total = (1 - fit.else_share) * own + fit.else_share * other_density(points, resolution_us / 1e6)
+    which = np.searchsorted(edges, points, side="right") - 1
+    return np.asarray(np.bincount(which, total * step_s, minlength=len(edges) - 1)[: len(edges) - 1], dtype=np.float64)
 
 
 def gap_densities(fit: GapFit, gaps_us: Sequence[int]) -> Floats:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from forensics.analysis import chain, density, noise
 from forensics.analysis import gaps as gap_arrays
+from forensics.analysis.agreement import agree_after_cutting
 from forensics.analysis.backoff import with_schedule
 from forensics.analysis.catalogue import entries_that_fit
 from forensics.analysis.chain import Fitted
@@ -31,6 +32,7 @@ __all__ = ["DensityCurve", "density_curve", "gap_densities", "gap_probability", 
 
 Floats = NDArray[np.float64]
 TIED_NATS = 3.0
+_LIKE_NATS, _ODDER_NATS = 1.5, 6.0
 _TEMPERATURE = 2.0  # probabilities of simulated cohorts were too sure without it
 # Of random policies (tests/bench/calibration.py) a quarter were not the strongest in some field whatever probability
 # was given among the candidates: the search did not reach them, or the scatter has another form. No candidate may
@@ -43,6 +45,7 @@ _CHANCE_LOSS_NATS = 0.01  # per gap
 _CHANCE_MARGINS = ((40, 5.0), (6, 8.0), (0, 0.5))  # (from so many gaps, nats), from runs over gaps without a policy
 _FEWEST_EXPLAINED = 0.15
 _CHUNK_ROWS = 20_000
+_NUMBERS = ("base_s", "factor", "cap_s", "timeout_s", "jitter_amount", "first_wait_s")
 
 
 def match_gaps(
@@ -72,7 +75,8 @@ def match_gaps(
     if explained < _FEWEST_EXPLAINED:
         return _nameless(groups, count, f"the best schedule would explain only {explained:.0%} of the gaps")
     fits = tuple(_fit_record(search, f) for f in found[:_MOST_RANKED])
-    ranked = _ranked(found, fits, count, catalogue, timeout_s is not None)
+    alike = [agree_after_cutting(found[0], f, search.gaps) for f in found[: len(fits)]]
+    ranked = _ranked(found, fits, alike, count, catalogue, timeout_s is not None)
     best = ranked[0].policy
     return MatchResult(
         verdict="named",
@@ -155,6 +159,8 @@ def _written_out(policy: Policy, expected: Floats, groups: float) -> Policy:
     reached = expected.sum(axis=0)
     enough = np.flatnonzero(reached >= max(0.5, 0.01 * groups))
     attempts = max(2, int(enough[-1]) + 1 if len(enough) else 2)
+    numbers = {name: getattr(policy, name) for name in _NUMBERS if getattr(policy, name) is not None}
+    policy = replace(policy, **{name: round(value, 6) for name, value in numbers.items()})  # 1 s, not 1 s and a bit
     full = with_schedule(replace(policy, max_attempts=attempts), attempts - 1)
     if policy.shape == "schedule":
         return replace(full, schedule_s=tuple(round(w, 3) for w in policy.schedule_s[: attempts - 1]))
@@ -167,16 +173,18 @@ def _written_out(policy: Policy, expected: Floats, groups: float) -> Policy:
 def _ranked(
     found: Sequence[Fitted],
     fits: Sequence[GapFit],
+    alike: Sequence[bool],
     gaps: int,
     catalogue: Sequence[CatalogueEntry],
     timeout_given: bool,
 ) -> tuple[RankedPolicy, ...]:
-    """Candidates close to the strongest; `gaps` is the number of gaps."""
+    """Candidates close to the strongest; `gaps` is the number of gaps, `alike` says whose gaps, cut to the stamps, look
+    like the strongest one's."""
     values = np.array([posterior(f) for f in found])
     weight = np.exp((values - values.max()) / _TEMPERATURE)
     weight *= (1 - _MISFIT) / weight.sum()
-    close = [k for k in range(len(fits)) if values[k] >= values[0] - _RANKED_NATS]
-    tied = [k for k in close[1:] if values[k] >= values[0] - TIED_NATS]
+    close = [k for k in range(len(fits)) if alike[k] or values[k] >= values[0] - _RANKED_NATS]
+    tied = [k for k in close[1:] if alike[k] or _cannot_be_told(found[0], found[k], values[0] - values[k])]
     return tuple(
         RankedPolicy(
             policy=fits[k].policy,
@@ -192,6 +200,13 @@ def _ranked(
         )
         for k in close
     )
+
+
+def _cannot_be_told(best: Fitted, other: Fitted, behind_nats: float) -> bool:
+    """Whether the evidence leaves the other policy as good: close in all, or close in how it explains the gaps and
+    behind only because people choose such values less often."""
+    evidence = best.trust * (best.objective - other.objective)
+    return behind_nats <= TIED_NATS or (evidence <= _LIKE_NATS and behind_nats <= _ODDER_NATS)
 
 
 def _else_probabilities(rows: gap_arrays.GapRows, fitted: Fitted, search: PolicySearch) -> Floats:

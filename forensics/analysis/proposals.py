@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,7 @@ ALL_JITTERS: tuple[tuple[str, float | None], ...] = (
     ("none", None), ("full", None), ("equal", None), ("proportional", 0.1), ("proportional", 0.25),
     ("proportional", 0.5), ("additive", 0.1), ("additive", 0.3), ("additive", 1.0),
 )  # fmt: skip
+_USUAL_GROWTH = (("exponential", 2.0), ("exponential", 1.5), ("linear", 1.0))
 _SHAPES = (
     replace(_UNIT, shape="fixed", factor=None),
     replace(_UNIT, shape="linear", factor=1.0),
@@ -109,6 +111,45 @@ def more_policies(seed: Policy, second_s: Sequence[float], timeout_s: float | No
     base = (near_round(mean / 2, 0.15) or [mean / 2])[0]
     if base > 0:
         _add(found, with_base(spread, base, timeout))
+    return list(found.values())
+
+
+def swapped(policy: Policy) -> list[Policy]:
+    """The same timeout and cap with the usual shapes, every jitter, and listed bases of a like mean wait."""
+    if policy.shape in ("none", "schedule", "decorrelated") or not policy.base_s:
+        return []
+    mean = sum(jitter_bounds(policy, policy.base_s)) / 2
+    found: dict[tuple[object, ...], Policy] = {}
+    shapes = [replace(policy, factor=growth(policy))]
+    if policy.shape != "fixed":
+        shapes += [replace(policy, shape=shape, factor=factor) for shape, factor in _USUAL_GROWTH]
+    for shape, (jitter, amount) in product(shapes, (*ALL_JITTERS, ("additive", 0.5))):
+        shaped = replace(shape, jitter=jitter, jitter_amount=amount, jitter_range=None)
+        for base in (*COMMON_S, *USUAL_S):
+            low, high = jitter_bounds(shaped, base)
+            if 0.6 * mean <= (low + high) / 2 <= 1.7 * mean:
+                _add(found, with_base(shaped, base, policy.timeout_s or 0.0))
+    return list(found.values())
+
+
+def growth(policy: Policy) -> float | None:
+    """A linear step as a multiple of the base, as with_base() takes it."""
+    if policy.shape == "linear" and policy.factor is not None:
+        return policy.factor / (policy.base_s or 1.0)
+    return policy.factor
+
+
+def with_caps(policies: Iterable[Policy], last_s: float, waits_seen: int) -> list[Policy]:
+    """Growing policies once more, with the round cap that puts their last waits where late gaps pile up."""
+    found: dict[tuple[object, ...], Policy] = {}
+    for policy in policies:
+        if policy.shape not in ("exponential", "linear", "polynomial") or policy.cap_s is not None:
+            continue
+        free = waits(policy, waits_seen)
+        span = sum(jitter_bounds(replace(policy, jitter_amount=0.0), 1.0)) / 2
+        for cap in near_round((last_s - (policy.timeout_s or 0.0)) / span, 0.15)[:2]:
+            if free[0] * 1.2 < cap < free[-1] * 0.98:
+                _add(found, replace(policy, cap_s=cap))
     return list(found.values())
 
 

@@ -12,6 +12,7 @@ from forensics.model import Policy
 
 _AMOUNTS = (0.1, 0.2, 0.25, 0.3, 0.5, 1.0, 2.0, 5.0, 10.0)
 _RANGES = ((0.75, 1.0), (0.8, 1.0), (0.9, 1.0), (1.0, 1.1), (1.0, 1.2), (1.0, 1.25), (1.0, 1.5), (1.0, 2.0))
+_DOUBT, _DOUBT_BY_STAMPS = -6.0, -2.0
 Move = Callable[[Policy, float], Policy]
 
 
@@ -27,13 +28,18 @@ def value_of(likelihood: Likelihood, policy: Policy, shares: Shares) -> float:
 
 
 def _doubt_of_jitter(fitted: Fitted) -> float:
-    """A jitter of free width no wider than the scatter is more likely a scatter of another form."""
+    """A jitter of free width no wider than the scatter is more likely a scatter of another form.
+
+    Where the stamps are too coarse to show the scatter, that reason is weaker: the jitter may be there unseen.
+    """
     policy = fitted.policy
     if policy.jitter_amount is None or policy.shape == "none":
         return 0.0
     bounds = [jitter_bounds(policy, w) for w in waits(policy, fitted.parts.attempts - 1)]
     width = max(high - low for low, high in bounds)
-    return -6.0 if width < 2.5 * fitted.scatter_s else 0.0
+    if width >= 2.5 * fitted.scatter_s:
+        return 0.0
+    return _DOUBT if fitted.scatter_s > 0.2 * fitted.resolution_s else _DOUBT_BY_STAMPS
 
 
 def refined(likelihood: Likelihood, start: Fitted, timeout_s: float | None, steps: tuple[float, ...]) -> Fitted:
@@ -124,14 +130,22 @@ def capped(likelihood: Likelihood, fitted: Fitted) -> Fitted:
     return fitted if best is policy else likelihood.fit(best, fitted.shares, 2)
 
 
-def canonical(coarse: Likelihood, fine: Likelihood, fitted: Fitted, timeout_s: float | None) -> Fitted:
-    """The best policy of the same family with common values throughout, in a wide neighbourhood."""
+def without_idle_cap(policy: Policy, waits_seen: int) -> Policy:
+    """The policy without its cap where none of so many waits reaches it: no gap could show it."""
+    if policy.cap_s is None or policy.shape == "decorrelated":
+        return policy
+    free = replace(policy, cap_s=None)
+    return free if max(waits(free, waits_seen)) <= policy.cap_s else policy
+
+
+def canonical(coarse: Likelihood, fine: Likelihood, fitted: Fitted, timeout_s: float | None) -> list[Fitted]:
+    """The policy, and the best of its family with common values throughout, in a wide neighbourhood."""
     options = {
         (p.base_s, p.factor, p.timeout_s, p.cap_s, p.schedule_s): p for p in _common_policies(fitted.policy, timeout_s)
     }
     scored = sorted(options.values(), key=lambda p: -value_of(coarse, p, fitted.shares))
     tried = [fine.fit(p, fitted.shares, 4) for p in scored[:3]]
-    return max([fitted, *tried], key=posterior)
+    return [fitted, *tried]
 
 
 def _common_schedules(policy: Policy, timeout_s: float | None) -> Iterable[Policy]:
@@ -170,7 +184,7 @@ def rounded(likelihood: Likelihood, fitted: Fitted, timeout_s: float | None) -> 
     best = value_of(likelihood, policy, shares)
     for _ in range(2):
         before = policy
-        for option in _round_options(policy, timeout_s is None):
+        for option in _round_options(policy, timeout_s is None, likelihood.table.resolution_s):
             value = value_of(likelihood, option, shares)
             if value > best:
                 policy, best = option, value
@@ -179,7 +193,7 @@ def rounded(likelihood: Likelihood, fitted: Fitted, timeout_s: float | None) -> 
     return likelihood.fit(policy, shares, 2) if policy != fitted.policy else fitted
 
 
-def _round_options(policy: Policy, timeout_free: bool) -> Iterable[Policy]:
+def _round_options(policy: Policy, timeout_free: bool, blur_s: float) -> Iterable[Policy]:
     timeouts = [policy.timeout_s or 0.0]
     if timeout_free:
         timeouts += near_round(policy.timeout_s or 0.0, 0.08)[:3]
@@ -188,10 +202,10 @@ def _round_options(policy: Policy, timeout_free: bool) -> Iterable[Policy]:
     for timeout in dict.fromkeys(timeouts):
         for moved in dict.fromkeys((replace(policy, timeout_s=timeout), with_timeout(policy, timeout))):
             yield moved
-            yield from _round_bases(moved)
+            yield from _round_bases(moved, blur_s)
 
 
-def _round_bases(policy: Policy) -> Iterable[Policy]:
+def _round_bases(policy: Policy, blur_s: float) -> Iterable[Policy]:
     if policy.shape == "schedule":
         plan = tuple((near_round(w, 0.06) or [w])[0] for w in policy.schedule_s)
         yield replace(policy, schedule_s=plan)
@@ -202,12 +216,13 @@ def _round_bases(policy: Policy) -> Iterable[Policy]:
     for base in near_round(policy.base_s or 0.0, 0.1)[:3]:
         based = _with_base(policy, base)
         yield based
-        yield from _round_factors(based)
-    yield from _round_factors(policy)
-    yield from _round_amounts(policy)
+        yield from _round_factors(based, blur_s)
+        yield from _round_amounts(based, blur_s)
+    yield from _round_factors(policy, blur_s)
+    yield from _round_amounts(policy, blur_s)
 
 
-def _round_factors(policy: Policy) -> Iterable[Policy]:
+def _round_factors(policy: Policy, blur_s: float) -> Iterable[Policy]:
     factor = policy.factor or 0.0
     if policy.shape in ("exponential", "polynomial"):
         options: tuple[float, ...] = (1.5, 2.0, 3.0, 4.0)
@@ -218,15 +233,17 @@ def _round_factors(policy: Policy) -> Iterable[Policy]:
     for option in options:
         if option != factor and abs(option - factor) <= 0.12 * option:
             yield replace(policy, factor=option)
-            yield from _round_amounts(replace(policy, factor=option))
+            yield from _round_amounts(replace(policy, factor=option), blur_s)
 
 
-def _round_amounts(policy: Policy) -> Iterable[Policy]:
+def _round_amounts(policy: Policy, blur_s: float) -> Iterable[Policy]:
+    """Common amounts of jitter near the fitted one; where the stamps hide a narrow jitter, any that they hide."""
     amount = policy.jitter_amount
+    hidden = blur_s / 2 if policy.jitter == "additive" else blur_s / 4 / max(policy.base_s or 0.0, 0.01)
     if amount is None or policy.jitter_range is not None:
         return
     for option in _AMOUNTS:
-        if abs(option - amount) <= 0.4 * option:
+        if abs(option - amount) <= 0.4 * option or max(option, amount) <= hidden:
             yield replace(policy, jitter_amount=option)
     if policy.jitter == "proportional":
         yield from _one_sided(policy, amount)

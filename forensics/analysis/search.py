@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import chain
 
 import numpy as np
 
@@ -12,13 +14,25 @@ from forensics.analysis import noise, proposals
 from forensics.analysis.backoff import waits
 from forensics.analysis.chain import Fitted, GapTable, Likelihood, Shares, first_shares
 from forensics.analysis.priors import TIMEOUTS_S, near_round
-from forensics.analysis.refine import canonical, capped, posterior, refined, rounded, value_of, with_timeout
+from forensics.analysis.refine import (
+    canonical,
+    capped,
+    posterior,
+    refined,
+    rounded,
+    value_of,
+    with_timeout,
+    without_idle_cap,
+)
 from forensics.model import CatalogueEntry, Policy
 
 _SCREEN_ROWS, _FIT_ROWS = 140, 260
 _SCREEN_BIN, _FIT_BIN = 0.012, 0.003
-_SEEDS, _FITTED, _REFINED, _CANONICAL, _FINISHED = 10, 22, 6, 6, 4
+_SEEDS, _FITTED, _REFINED, _CANONICAL, _FINISHED = 10, 110, 8, 6, 4
+_PER_FAMILY = 2
 _SEEDING, _RELATIVES = 3, 8
+_CLOSE_NATS, _CLOSEST = 9.0, 16
+_SWAPS, _CAPPED = 2, 40
 _WAIT_NATS = 3.0  # price of one more wait in a free schedule
 _LEAST_ATTEMPTS, _MOST_ATTEMPTS = 5, 8
 
@@ -39,14 +53,36 @@ class PolicySearch:
 
     def run(self) -> list[Fitted]:
         """Fitted policies, strongest first by posterior."""
-        fitted = _ordered(self.coarse.fit(p, self.start, 6) for p in _one_per_class(self._screen(), _FITTED))
-        fine = _ordered(self.fine.fit(f.policy, f.shares, 3) for f in fitted[: _REFINED + 2])
+        varied = _few_per_family(self._screen(), _FITTED)
+        fitted = _ordered(self.coarse.fit(p, self.start, 4) for p in varied)
+        fitted = _ordered(capped(self.coarse, f) for f in fitted[:_CAPPED])
+        fine = _ordered(self.fine.fit(f.policy, f.shares, 3) for f in _best_of_families(fitted, _REFINED + 2))
         rough = _ordered(self._first_refinement(f) for f in fine[:_REFINED])
-        rough = _ordered([*rough, *self._relatives(rough)])
-        better = _ordered(canonical(self.coarse, self.fine, f, self.timeout_s) for f in rough[:_CANONICAL])
-        done = _ordered([*(self._last_refinement(f) for f in better[:_FINISHED]), *better, *fine])
-        pool = [*done, *self._neighbours(done[0])] if done else []
+        relatives = self._relatives(rough)
+        rough = _ordered([*rough, *(self._first_refinement(f) for f in relatives[: _RELATIVES // 2])])
+        rounder = [canonical(self.coarse, self.fine, f, self.timeout_s) for f in rough[:_CANONICAL]]
+        better = _ordered(max(found, key=posterior) for found in rounder)
+        done = _ordered([*(self._last_refinement(f) for f in better[:_FINISHED]), *chain(*rounder), *fine, *relatives])
+        pool = _ordered([*done, *self._neighbours(done[0])]) if done else []
+        for _ in range(_SWAPS if pool else 0):
+            before = pool[0].policy
+            pool = self._settled(_ordered([*pool, *self._swapped(pool[0])]))
+            if pool[0].policy == before:
+                break
         return _distinct(_ordered(_plain(f) for f in pool))
+
+    def _swapped(self, best: Fitted) -> list[Fitted]:
+        """The best policy, with and without its cap, in other jitters, shapes and round bases of a like first wait."""
+        bare = replace(best.policy, cap_s=None)
+        tried = {proposals.key_of(p): p for p in (*proposals.swapped(best.policy), *proposals.swapped(bare))}
+        scored = sorted(((value_of(self.fine, p, best.shares), p) for p in tried.values()), key=lambda s: -s[0])
+        return [self.fine.fit(p, best.shares, 6) for p in _few_per_family(scored, _RELATIVES)]
+
+    def _settled(self, pool: Sequence[Fitted]) -> list[Fitted]:
+        """Policies close to the best, once more from its shares: what is compared must be fitted as well as it is."""
+        close = [f for f in pool if posterior(f) >= posterior(pool[0]) - _CLOSE_NATS][:_CLOSEST]
+        again = [max(f, self.fine.fit(f.policy, pool[0].shares, 6), key=posterior) for f in close]
+        return _ordered([*again, *pool[len(close) :]])
 
     def _relatives(self, rough: Sequence[Fitted]) -> list[Fitted]:
         """Other families around the best fits: their timeout and mean first wait, or their schedule as a formula."""
@@ -61,9 +97,8 @@ class PolicySearch:
                 tried.setdefault(proposals.key_of(p), (value_of(self.coarse, p, f.shares), p, f.shares))
         best = sorted(tried.values(), key=lambda t: -t[0])
         shares = {proposals.key_of(p): s for _, p, s in best}
-        picked = _one_per_class([(v, p) for v, p, _ in best], _RELATIVES)
-        fitted = _ordered(self.fine.fit(p, shares[proposals.key_of(p)], 4) for p in picked)
-        return [self._first_refinement(f) for f in fitted[: _RELATIVES // 2]]
+        picked = _few_per_family([(v, p) for v, p, _ in best], _RELATIVES)
+        return _ordered(self.fine.fit(p, shares[proposals.key_of(p)], 4) for p in picked)
 
     def _screen(self) -> list[tuple[float, Policy]]:
         places = proposals.piles(self.gaps, 0, self.resolution_s, 3)
@@ -74,8 +109,13 @@ class PolicySearch:
         more: list[Policy] = []
         for seed in _one_per_sum(net, _SEEDS):
             more += proposals.more_policies(seed, seconds, self.timeout_s)
+        late = self._latest()
+        if late is not None:
+            for last in proposals.piles(self.gaps, late, self.resolution_s, 1):
+                more += proposals.with_caps(more, last, self.fine.attempts - 1)
         more += self._schedules(anywhere)
-        more += proposals.catalogued(self.catalogue, firsts, self.timeout_s)
+        known = proposals.catalogued(self.catalogue, firsts, self.timeout_s)
+        more += (without_idle_cap(p, self.fine.attempts - 1) for p in known)
         unique = {proposals.key_of(p): p for p in more}
         return sorted([*net, *self._scored(unique.values())], key=lambda s: -s[0])
 
@@ -108,6 +148,12 @@ class PolicySearch:
             places, best = plan, score
         return proposals.schedules(places, self.timeout_s)
 
+    def _latest(self) -> int | None:
+        """The last position of a gap that enough groups reach, from the third on: where a cap shows."""
+        enough = max(4.0, 0.04 * float(self.gaps.count.sum()))
+        reached = [t for t, n in enumerate(self.gaps.active) if t > 1 and float(self.gaps.count[:n].sum()) >= enough]
+        return reached[-1] if reached else None
+
     def _positions(self) -> list[float]:
         """The highest pile of each position that enough groups reach."""
         enough = max(2.0, 0.02 * float(self.gaps.count.sum()))
@@ -139,15 +185,9 @@ class PolicySearch:
             if moved.timeout_s != timeout or timeout == best.policy.timeout_s:
                 continue
             for base in near_round(moved.base_s or 0.0, 0.08)[:1]:
-                tried.append(proposals.with_base(replace(moved, factor=_unit_factor(moved)), base, timeout))
+                tried.append(proposals.with_base(replace(moved, factor=proposals.growth(moved)), base, timeout))
         scored = sorted(tried, key=lambda p: -value_of(self.fine, p, best.shares))
         return [self.fine.fit(p, best.shares, 6) for p in scored[:7]]
-
-
-def _unit_factor(policy: Policy) -> float | None:
-    if policy.shape == "linear":
-        return (policy.factor or 0.0) / (policy.base_s or 1.0)
-    return policy.factor
 
 
 def _typical_gap(gaps: GapTable) -> float:
@@ -186,20 +226,38 @@ def _one_per_sum(scored: Sequence[tuple[float, Policy]], most: int) -> list[Poli
     return list(kept.values())
 
 
-def _one_per_class(scored: Sequence[tuple[float, Policy]], most: int) -> list[Policy]:
-    """The best policies of different families; a family may send two with different timeouts."""
+def _family(policy: Policy) -> tuple[object, ...]:
+    return policy.shape, policy.jitter, policy.first_wait_s is None, policy.cap_s is None
+
+
+def _few_per_family(scored: Sequence[tuple[float, Policy]], most: int) -> list[Policy]:
+    """The best policies of different families; a family may send a few with other timeouts or other first waits."""
     kept: list[Policy] = []
-    seen: dict[tuple[object, ...], list[float]] = {}
+    seen: dict[tuple[object, ...], list[tuple[float, float]]] = {}
     for _, policy in scored:
-        family = (policy.shape, policy.jitter, policy.first_wait_s is None)
-        timeouts = seen.setdefault(family, [])
-        timeout = policy.timeout_s or 0.0
-        if len(timeouts) < 2 and all(abs(timeout - t) > 0.2 * max(t, timeout) for t in timeouts):
-            timeouts.append(timeout)
+        places = seen.setdefault(_family(policy), [])
+        place = (policy.timeout_s or 0.0, waits(policy, 2)[-1])
+        if len(places) < _PER_FAMILY and all(_apart(place, other) for other in places):
+            places.append(place)
             kept.append(policy)
         if len(kept) == most:
             break
     return kept
+
+
+def _apart(place: tuple[float, float], other: tuple[float, float]) -> bool:
+    return any(abs(a - b) > 0.2 * max(a, b) for a, b in zip(place, other, strict=True))
+
+
+def _best_of_families(fitted: Sequence[Fitted], most: int) -> list[Fitted]:
+    """The strongest fits, no more than a few of one family."""
+    count: Counter[tuple[object, ...]] = Counter()
+    kept: list[Fitted] = []
+    for f in fitted:
+        count[_family(f.policy)] += 1
+        if count[_family(f.policy)] <= _PER_FAMILY:
+            kept.append(f)
+    return kept[:most]
 
 
 def _ordered(fitted: Iterable[Fitted]) -> list[Fitted]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from forensics.analysis.backoff import waits
 from forensics.model import GapFit, Policy
 
+_COARSE_S = 0.1
 _JITTERS = {
     "none": "no jitter",
     "full": "full jitter",
@@ -54,6 +55,11 @@ def doubts(fit: GapFit, rivals: Sequence[Policy], gaps: int, timeout_given: bool
         found.append("with two attempts there is one wait, which has no shape: fixed, linear and exponential are alike")
     if policy.jitter == "full" and policy.shape in ("exponential", "linear", "polynomial") and gaps < 200:
         found.append("with waits drawn from 0, linear and exponential growth overlap")
+    step_s = fit.noise.resolution_us / 1e6
+    if step_s >= _COARSE_S:
+        found.append(
+            f"stamps {seconds(step_s)} apart hide any jitter that moves a wait by less than about half of that"
+        )
     if gaps < 10:
         found.append(f"{gaps} gaps cannot tell jitter from scatter of the network, nor which attempts left rows")
     if (policy.timeout_s or 0.0) == 0 and not timeout_given:

@@ -48,6 +48,12 @@ CLUE_WORDS: Mapping[str, str] = {
     "by_hand": "a person keyed it in",
     "not_by_hand": "rows keyed in by people are marked, and this one is not",
     "in_block": "it is one of a block of acts repeated in the order of the first time",
+    "fanned_out": (
+        "nearly all acts of its time took effect as often as its own, at once, and a failure does not pick them all"
+    ),
+    "two_schedulers": (
+        "another creator made it than made the effect before it, and these two keep that offset act after act"
+    ),
     "redelivered": "the broker delivered the same message again before it",
     "not_redelivered": "the broker did not deliver the same message again",
     "published_again": "another message about the same order came before it",
@@ -62,6 +68,8 @@ CLUE_WORDS: Mapping[str, str] = {
     "full_price": "",
     "no_sign_of_two_acts": "",
     "not_in_block": "",
+    "not_fanned_out": "",
+    "not_two_schedulers": "",
     "no_broker": "",
     "by_http": "",
 }
@@ -236,7 +244,9 @@ def _excess_probability(item: Judged, verdict: Verdict | None, policy_ties: bool
     )
     by_policy = policy_ties and verdict is not None and verdict.cause == "retry" and verdict.confidence >= 0.9
     same_instrument = same_instrument and "two_readings" not in spoken
-    tied = item.beyond_doubt or same_instrument or by_policy or TIES & spoken
+    # Two rows of every act may be one payment in the books of two systems, or of a join: no money moved twice.
+    of_all_acts = verdict is not None and verdict.cause in ("fan_out", "two_schedulers")
+    tied = item.beyond_doubt or ((same_instrument or by_policy or TIES & spoken) and not of_all_acts)
     return round(sure if tied else min(sure, _UNTIED), 4)
 
 

@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import Any
 
 from forensics.analysis.causes import Clues
+from forensics.detect.copies import by_two_schedulers, fanned_out
 from forensics.detect.readings import may_be_one_payment, other_gaps_s, other_times
 from forensics.detect.rows import Judged, LedgerRow
 from forensics.runner import Runner
@@ -55,6 +56,7 @@ def collect_clues(runner: Runner, rows: Sequence[Judged], resolution_us: int) ->
     clicks = runner.run("keys/sent_again_at_once").records()[0]["again"]
     hands_known = any(_by_hand(j.row) for j in rows) or bool(runner.run("duplicates/hands").records())
     blocks = _blocks(repeats)
+    fanned, scheduled = fanned_out(runner, rows, resolution_us), by_two_schedulers(runner, rows)
     deliveries = _deliveries(runner, rows)
     by_messages = runner.count("dead_letters") > 0
     steps = price_steps(runner)
@@ -82,6 +84,8 @@ def collect_clues(runner: Runner, rows: Sequence[Judged], resolution_us: int) ->
             previous_lost=was_lost(before, call) if before else None,
             by_hand=_by_hand(item.row) if hands_known else None,
             in_block=_where(item.row) in blocks,
+            fanned_out=_where(item.row) in fanned,
+            two_schedulers=_where(item.row) in scheduled,
             redelivered=redelivered,
             by_messages=by_messages,
             published_again=again,

@@ -8,6 +8,7 @@ from itertools import groupby
 from forensics.analysis.causes import Clues
 from forensics.analysis.cohorts import GapGroup
 from forensics.detect.clues import Where
+from forensics.detect.copies import ONE_MOMENT_US
 from forensics.detect.rows import Judged, LedgerRow
 
 LONGEST_GAP_US = 12 * 3600 * 1_000_000
@@ -69,11 +70,19 @@ def _speaks_against_retry(clues: Clues) -> bool:
         or clues.same_call is False
         or clues.other_key is True
         or clues.in_block is True
+        or clues.two_schedulers
+        or _made_at_once(clues)
         or clues.redelivered is True
         or clues.published_again is True
         or clues.half_price is True
         or clues.previous_lost is False
     )
+
+
+def _made_at_once(clues: Clues) -> bool:
+    """Whether it is one of the copies of all acts, so close that its gap shows no schedule."""
+    close = clues.gap_s <= max(ONE_MOMENT_US / 1e6, clues.resolution_s)
+    return clues.fanned_out and close and clues.attempt is None and not clues.previous_lost
 
 
 def where_of(item: Judged) -> Where:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from forensics.analysis.backoff import waits
-from forensics.analysis.match import density_curve
+from forensics.analysis.curve import density_curve, expected_shares
 from forensics.model import GapPicture, MatchResult, Policy
 
 _BINS = 60
@@ -28,12 +28,15 @@ def gap_picture(groups: Sequence[Sequence[int]], match: MatchResult | None, reso
             counts[min(bins - 1, int(gap / width))] += 1
     curve_s: tuple[float, ...] = ()
     curve: tuple[float, ...] = ()
+    in_bins: tuple[float, ...] = ()
     if match and match.verdict == "named":
         fitted = density_curve(match.fits[0], resolution_us, edges[-1], _CURVE_POINTS)
         curve_s = tuple(round(float(x), 6) for x in fitted.gaps_s)
         curve = tuple(round(float(y) * len(gaps) * width, 6) for y in fitted.total)
+        shares = expected_shares(match.fits[0], edges, resolution_us)
+        in_bins = tuple(round(float(share) * len(gaps), 6) for share in shares)
     beyond = sum(g >= edges[-1] for g in gaps)
-    return GapPicture(edges, tuple(counts), curve_s, curve, tuple(expected), beyond)
+    return GapPicture(edges, tuple(counts), curve_s, curve, tuple(expected), beyond, in_bins)
 
 
 def expected_gaps(policy: Policy) -> tuple[tuple[str, float], ...]:

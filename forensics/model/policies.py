@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 
@@ -185,3 +186,12 @@ class GapPicture:
     """Label and place of the gaps that the strongest policy expects: ('1→2', 4.0), ..."""
     beyond: int
     """Gaps longer than the last edge."""
+    fitted: tuple[float, ...] = ()
+    """Gaps in each bin that the fitted policy, and what else may make gaps, would leave; empty when none is named."""
+
+    @property
+    def residuals(self) -> tuple[float, ...]:
+        """For each bin gaps seen less gaps fitted, in standard deviations of a count (Pearson's residual), where less
+        than one fitted gap counts as one; empty when no policy is named."""
+        pairs = zip(self.counts, self.fitted, strict=True) if self.fitted else ()
+        return tuple(round((seen - fitted) / math.sqrt(max(fitted, 1.0)), 4) for seen, fitted in pairs)

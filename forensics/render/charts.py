@@ -8,7 +8,7 @@ from typing import Any
 from markupsafe import Markup
 
 from forensics.model import GapPicture, Scan
-from forensics.render import figures, hops
+from forensics.render import figures, hops, residuals
 
 
 def draw_charts(scan: Scan, most_bins: int) -> dict[str, Any]:
@@ -25,6 +25,10 @@ def draw_charts(scan: Scan, most_bins: int) -> dict[str, Any]:
         }
     if scan.gap_picture and scan.gap_picture.counts:
         charts["gaps"] = _histogram(scan.gap_picture, most_bins, figures.figure_gaps)
+        drawn = charts["gaps"]["picture"]
+        if drawn.fitted:
+            sketch, figure = residuals.sketch_residuals(drawn), residuals.figure_residuals(drawn)
+            charts["residuals"] = {"picture": drawn, "sketch": sketch, "json": _json(figure)}
     herd = hops.picture_herd(scan.herd) if scan.herd else None
     if herd:
         charts["herd"] = _histogram(herd, most_bins, hops.figure_herd)

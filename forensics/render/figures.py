@@ -68,7 +68,8 @@ def coarsen_gaps(picture: GapPicture, most: int) -> GapPicture:
     counts = tuple(sum(picture.counts[i : i + size]) for i in range(0, len(picture.counts), size))
     step = max(1, len(picture.curve_s) // (4 * most))
     curve = tuple(size * value for value in picture.curve[::step])
-    return GapPicture(edges, counts, picture.curve_s[::step], curve, picture.expected_s, picture.beyond)
+    fitted = tuple(sum(picture.fitted[i : i + size]) for i in range(0, len(picture.fitted), size))
+    return GapPicture(edges, counts, picture.curve_s[::step], curve, picture.expected_s, picture.beyond, fitted)
 
 
 def windows(traffic: Traffic | None) -> tuple[tuple[str, datetime, datetime], ...]:
@@ -101,7 +102,7 @@ def mark_text(name: str, place_s: float) -> str:
     return f"{words.clean(name, 24)} {words.seconds(place_s)}"
 
 
-def _layout(title_x: str, title_y: str, top: int) -> dict[str, Any]:
+def base_layout(title_x: str, title_y: str, top: int) -> dict[str, Any]:
     title = {"font": {"size": 12}, "standoff": 8}
     axis: dict[str, Any] = {
         "gridcolor": "var(--rule)",
@@ -154,7 +155,7 @@ def figure_timeline(bins: Sequence[TrafficBin], step_s: float, traffic: Traffic 
         if any(values):
             marker = {"color": color, "line": {"width": 0}, "pattern": _pattern(pattern)}
             traces.append(go.Bar(x=at, y=values, name=name, marker=marker, offset=0, width=step_s * 1000))
-    layout = _layout("", f"requests per {words.seconds(step_s)}", _TOP)
+    layout = base_layout("", f"requests per {words.seconds(step_s)}", _TOP)
     layout |= {"barmode": "stack", "shapes": [], "annotations": []}
     start, end = _extent(bins, step_s)
     layout["xaxis"] |= {"hoverformat": "%Y-%m-%d %H:%M:%S", "tickformatstops": _DATES}
@@ -196,7 +197,7 @@ def figure_gaps(picture: GapPicture) -> Any:
         line = {"color": "var(--retries)", "width": 2}
         curve = go.Scatter(x=list(picture.curve_s), y=list(picture.curve), mode="lines", name="fitted schedule")
         traces.append(curve.update(line=line, hovertemplate="%{y:.1f} expected<extra></extra>"))
-    layout = _layout("gap, seconds", "gaps", _TOP + _LEVEL * max((m[2] for m in marks), default=0))
+    layout = base_layout("gap, seconds", "gaps", _TOP + _LEVEL * max((m[2] for m in marks), default=0))
     layout["xaxis"] |= {"range": [low, high]}
     layout["shapes"] = [_mark(x, "var(--soft)") for _, x, _ in marks]
     layout["annotations"] = [_label(x, mark_text(t, x), level, "center") for t, x, level in marks if level >= 0]
@@ -220,19 +221,22 @@ def _at(seconds: float) -> datetime:
 
 
 @dataclass(frozen=True, slots=True)
-class _Frame:
+class Frame:
     """The plot area of a sketch and its scales."""
 
     low: float
     high: float
     most: float
     top: float
+    least: float = 0.0
+    height: int = HEIGHT
 
     def x(self, value: float) -> float:
         return round(_LEFT + (value - self.low) / (self.high - self.low or 1) * (WIDTH - _LEFT - _RIGHT), 1)
 
     def y(self, value: float) -> float:
-        return round(HEIGHT - _BOTTOM - value / (self.most or 1) * (HEIGHT - _BOTTOM - self.top), 1)
+        share = (value - self.least) / (self.most - self.least or 1)
+        return round(self.height - _BOTTOM - share * (self.height - _BOTTOM - self.top), 1)
 
     def bars(self, spans: Sequence[tuple[float, float]], floors: Sequence[float], values: Sequence[float]) -> str:
         boxes = zip(spans, floors, values, strict=True)
@@ -241,14 +245,14 @@ class _Frame:
         )
 
     def sketch(self, paths: Sequence[tuple[str, str]], ticks_x: Sequence[tuple[float, str]], **more: Any) -> Sketch:
-        plot = (float(_LEFT), self.top, float(WIDTH - _RIGHT), float(HEIGHT - _BOTTOM))
-        ticks_y = tuple((self.y(v), f"{v:,.6g}") for v in _ticks(0, self.most, 6))
+        plot = (float(_LEFT), self.top, float(WIDTH - _RIGHT), float(self.height - _BOTTOM))
+        ticks_y = tuple((self.y(v), f"{v:,.6g}") for v in round_ticks(self.least, self.most, self.height // 50))
         inside = tuple((self.x(v), text) for v, text in ticks_x)
         empty: dict[str, Any] = {"bands": (), "marks": ()}
-        return Sketch(HEIGHT, plot, tuple(paths), ticks_x=inside, ticks_y=ticks_y, **(empty | more))
+        return Sketch(self.height, plot, tuple(paths), ticks_x=inside, ticks_y=ticks_y, **(empty | more))
 
 
-def _ticks(low: float, high: float, most: int) -> Iterator[float]:
+def round_ticks(low: float, high: float, most: int) -> Iterator[float]:
     """Round values between low and high."""
     rough = (high - low) / most or 1.0
     power = 10.0 ** (len(f"{int(rough)}") - 1) if rough >= 1 else 10.0 ** -len(f"{1 / rough:.0f}")
@@ -264,7 +268,7 @@ def sketch_timeline(bins: Sequence[TrafficBin], step_s: float, traffic: Traffic 
     start, end = _extent(bins, step_s)
     spans = [(b.at.timestamp(), b.at.timestamp() + step_s) for b in bins]
     most = max((b.first_attempts + b.retries + b.unnumbered for b in bins), default=0)
-    frame = _Frame(start, end, most * 1.04, _TOP)
+    frame = Frame(start, end, most * 1.04, _TOP)
     floors, paths = [0.0] * len(bins), []
     for field, _, _, _ in _SERIES:
         values = [float(getattr(b, field)) for b in bins]
@@ -287,10 +291,10 @@ def sketch_gaps(picture: GapPicture) -> Sketch:
     low, high = picture.edges_s[0], picture.edges_s[-1]
     marks = _levels(picture.expected_s, low, high)
     top = _TOP + _LEVEL * max((m[2] for m in marks), default=0)
-    frame = _Frame(low, high, 1.04 * max((*picture.counts, *picture.curve), default=0), top)
+    frame = Frame(low, high, 1.04 * max((*picture.counts, *picture.curve), default=0), top)
     paths = [("seen", frame.bars(list(pairwise(picture.edges_s)), [0.0] * len(picture.counts), picture.counts))]
     if picture.curve:
         points = zip(picture.curve_s, picture.curve, strict=True)
         paths.append(("fitted", "M" + "L".join(f"{frame.x(x)} {frame.y(y)}" for x, y in points if low <= x <= high)))
     placed = tuple((mark_text(t, x) if n >= 0 else "", frame.x(x), top - 8.0 - n * _LEVEL) for t, x, n in marks)
-    return frame.sketch(paths, [(v, f"{v:g}") for v in _ticks(low, high, 10)], marks=placed)
+    return frame.sketch(paths, [(v, f"{v:g}") for v in round_ticks(low, high, 10)], marks=placed)

@@ -19,6 +19,7 @@
 -- columns.message_no      = { type = "VARCHAR", help = "Message number." }
 -- columns.provider_ref    = { type = "VARCHAR", help = "The provider's reference." }
 -- columns.customer_id     = { type = "VARCHAR", help = "Who pays." }
+-- columns.operator        = { type = "VARCHAR", help = "Person who keyed the row in; NULL for machines." }
 -- ///
 SELECT
   source_id,
@@ -36,7 +37,8 @@ SELECT
   sender,
   message_no,
   provider_ref,
-  customer_id
+  customer_id,
+  operator
 FROM acts
 WHERE status IN ('captured', 'refunded')
   AND kind IN ('charge', 'capture', 'topup')

@@ -5,6 +5,14 @@
 Draws policies as people configure them, lets each make the gaps of 20 to 150 groups under random weather, and asks the
 matcher for the strongest. Right means right in every field: shape, jitter, base within 15 % (or 0.05 s), factor within
 10 %, timeout within 15 % (or 0.5 s). Also said: whether the truth is among the policies the strongest is tied with.
+
+    python -m tests.bench.calibration 100 11
+    said         cases  mean said  right  right or tied
+    0.00-0.30       40     0.16     0.23       0.53
+    0.30-0.50       30     0.37     0.53       0.83
+    0.50-0.65        8     0.57     0.88       0.88
+    0.65-0.80       19     0.72     0.84       0.84
+    Brier score 0.198; right 0.49
 """
 
 from __future__ import annotations

@@ -55,6 +55,8 @@ def test_a_public_case_ends_with_its_verdict(case: dict[str, Any], tmp_path: Pat
     assert len(rows_of(report, "review.csv")) == case.get("review", len(rows_of(report, "review.csv")))
     if "cause" in case:
         assert {r["cause"] for r in judged if r["role"] == "excess"} == {case["cause"]}
+    if "not_cause" in case:
+        assert case["not_cause"] not in {r["cause"] for r in judged}
     if "class" in case:
         assert [r["lawful_class"] for r in judged if r["role"] == "legitimate"][-1] == case["class"]
     if "finding" in case:

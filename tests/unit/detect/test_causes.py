@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 
 from forensics.analysis.causes import Clues
+from forensics.analysis.match import match_gaps
 from forensics.detect.causes import Explained, Setting, explain
 from forensics.detect.comparable import comparable_gaps
 from forensics.detect.duplicates import REFUND_PROBABILITY, is_refundable, sum_causes
 from forensics.detect.ledger import judge_order, judge_rows
-from forensics.detect.picture import expected_gaps
+from forensics.detect.picture import expected_gaps, gap_picture
 from forensics.model import Policy
 
 MILLISECOND = 1000
@@ -148,6 +149,7 @@ def test_the_gaps_of_one_act_are_one_chain_in_microseconds(row: Any) -> None:
         {"by_hand": True},
         {"same_call": False},
         {"in_block": True},
+        {"two_schedulers": True},
         {"redelivered": True},
         {"published_again": True},
         {"half_price": True},
@@ -160,9 +162,25 @@ def test_a_gap_that_cannot_be_a_retrys_breaks_the_chain(row: Any, against: dict[
     assert [g.gaps_us for g in comparable_gaps(judged, clues)] == [(4_000_000,), (7_000_000,)]
 
 
+def test_copies_of_all_acts_are_compared_only_where_they_are_apart_enough_to_show_a_schedule(row: Any) -> None:
+    judged = judge_order([row(0), row(4)])
+    gaps = {gap_s: comparable_gaps(judged, {(1, 4): known(gap_s, fanned_out=True)}) for gap_s in (0.1, 0.5)}
+    assert [len(found) for found in gaps.values()] == [0, 1]
+
+
 def test_a_gap_longer_than_half_a_day_is_left_out(row: Any) -> None:
     judged = judge_order([row(0), row(43_201)])
     assert comparable_gaps(judged, {(1, 43_201): known(43_201)}) == []
+
+
+@pytest.mark.parametrize(("grain_us", "cut"), [(MILLISECOND, 1), (1_000_000, 1_000_000)])
+def test_the_fitted_bins_hold_about_as_many_gaps_as_were_seen(grain_us: int, cut: int) -> None:
+    groups = [[round(s * 1e6) // cut * cut for s in gaps] for gaps in exponential(60)]
+    picture = gap_picture(groups, match_gaps(groups, resolution_us=grain_us), grain_us)
+    assert picture is not None
+    assert len(picture.fitted) == len(picture.counts)
+    assert sum(picture.fitted) == pytest.approx(sum(picture.counts), rel=0.1)
+    assert max(abs(r) for r in picture.residuals) < 4
 
 
 def test_the_expected_gaps_are_timeout_plus_wait() -> None:

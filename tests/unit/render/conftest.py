@@ -132,7 +132,8 @@ def _picture() -> GapPicture:
     counts = tuple(int(bump(x) * (0.9 + 0.2 * ((i * 7) % 5) / 4)) + i % 3 for i, x in enumerate(middles))
     curve_s = tuple(i * 0.05 for i in range(321))
     expected = (("1→2", 4.0), ("2→3", 5.0), ("3→4", 7.0), ("1→3", 9.0), ("2→4", 12.0))
-    return GapPicture(edges, counts, curve_s, tuple(bump(x) for x in curve_s), expected, beyond=23)
+    fitted = tuple(bump(x) for x in middles)
+    return GapPicture(edges, counts, curve_s, tuple(bump(x) for x in curve_s), expected, beyond=23, fitted=fitted)
 
 
 def _timeline() -> tuple[TrafficBin, ...]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from forensics.model import GapPicture, Scan
-from forensics.render import figures
+from forensics.render import figures, residuals
 
 
 def test_bins_drawn_together_keep_their_sums(incident: Scan) -> None:
@@ -75,6 +75,39 @@ def test_a_sketch_stays_inside_its_frame(incident: Scan) -> None:
         assert all(left <= x <= right for x, _ in sketch.ticks_x)
         assert all(top <= y <= bottom for y, _ in sketch.ticks_y)
         assert sketch.ticks_y[0] == (bottom, "0")
+
+
+# 16 fitted, 24 seen: 8 too many, and the deviation of such a count is 4. Of half a gap and none seen, less than one.
+UNEVEN = GapPicture((0.0, 1.0, 2.0, 3.0), (24, 9, 0), (), (), (), 0, fitted=(16.0, 9.0, 0.5))
+
+
+def test_residuals_are_deviations_of_a_count_and_an_expected_fraction_of_a_gap_is_none() -> None:
+    assert UNEVEN.residuals == (2.0, 0.0, -0.5)
+    assert replace(UNEVEN, fitted=()).residuals == ()
+
+
+def test_residual_bars_go_up_and_down_from_a_line_between_two_of_chance() -> None:
+    figure = residuals.figure_residuals(UNEVEN)
+    assert list(figure.data[0].y) == [2.0, 0.0, -0.5]
+    assert [shape.y0 for shape in figure.layout.shapes] == [0.0, 2.0, -2.0]
+    assert figure.data[0].customdata[0] == "24 seen, 16.0 fitted, 0 s to 1 s"
+    low, high = figure.layout.yaxis.range
+    assert low == -high < -2
+
+
+def test_the_sketch_of_residuals_stays_inside_its_frame() -> None:
+    sketch = residuals.sketch_residuals(UNEVEN)
+    _, top, _, bottom = sketch.plot
+    assert sketch.height == residuals.HEIGHT
+    assert all(top <= y <= bottom for y, _ in sketch.ticks_y)
+    assert [name for name, _ in sketch.paths] == ["seen", "axis", "chance"]
+    assert dict(sketch.paths)["seen"].count("Z") == 2
+
+
+def test_residuals_of_bins_drawn_together_are_those_of_their_sums() -> None:
+    small = figures.coarsen_gaps(UNEVEN, 2)
+    assert (small.counts, small.fitted) == ((33, 0), (25.0, 0.5))
+    assert small.residuals == (1.6, -0.5)
 
 
 def test_empty_counts_make_an_empty_sketch(incident: Scan) -> None:

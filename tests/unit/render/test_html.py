@@ -254,7 +254,7 @@ def test_the_drawings_have_tables_with_the_same_numbers(rendered: Rendered, inci
     timeline = page.text("timeline")
     for traffic in incident.timeline:
         assert f"{traffic.first_attempts:,} {traffic.retries:,} {traffic.unnumbered:,}" in timeline
-    assert sum(1 for tag, a in page.elements if tag == "svg" and a["class"] == "sketch") == 2
+    assert sum(1 for tag, a in page.elements if tag == "svg" and a["class"] == "sketch") == 3
     assert incident.gap_picture is not None
     assert f"{max(incident.gap_picture.counts)}" in page.text("gaps")
     assert "23 longer gaps lie beyond the right edge" in page.text("gaps")
@@ -263,11 +263,12 @@ def test_the_drawings_have_tables_with_the_same_numbers(rendered: Rendered, inci
 
 def test_figures_stand_in_the_page_as_json(rendered: Rendered, incident: Scan) -> None:
     islands = {a["id"]: json.loads(text) for a, text in rendered(incident).scripts if a.get("type")}
-    assert islands.keys() == {"figure-gaps", "figure-timeline"}
+    assert islands.keys() == {"figure-gaps", "figure-residuals", "figure-timeline"}
     retries = next(t for t in islands["figure-timeline"]["data"] if t["name"] == "retries")
     assert retries["y"] == [b.retries for b in incident.timeline]
     assert incident.gap_picture is not None
     assert islands["figure-gaps"]["data"][0]["y"] == list(incident.gap_picture.counts)
+    assert islands["figure-residuals"]["data"][0]["y"] == list(incident.gap_picture.residuals)
 
 
 def _scripts_are_those_the_policy_allows(page: Page) -> None:
@@ -284,7 +285,7 @@ def test_only_our_own_scripts_may_run(rendered: Rendered, name: str, request: py
     scan: Scan = request.getfixturevalue(name)
     page = rendered(scan)
     _scripts_are_those_the_policy_allows(page)
-    drawn = {"incident": 2, "clean": 0, "hostile": 1}[name]
+    drawn = {"incident": 3, "clean": 0, "hostile": 1}[name]
     assert len(page.scripts) == (2 + drawn if drawn else 1)
 
 
