@@ -80,10 +80,10 @@ def collect_clues(
         apart_s = _published_apart_s(delivery, first) if again else None
         clock_us = resolution_us
         if apart_s is None and same_call is not True and call and before:
-            apart_s = _begun_apart_s(call, before) if same_call is False else None
-            if same_call is None and log_resolution_us < resolution_us:
-                apart_s = abs((call.started_at - before.started_at).total_seconds())
-                clock_us = log_resolution_us
+            if same_call is False and (_tried_before(call) or _tried_before(before)):
+                apart_s, clock_us = _begun_apart_s(call, before), max(resolution_us, log_resolution_us)
+            elif log_resolution_us < resolution_us:
+                apart_s, clock_us = abs((call.started_at - before.started_at).total_seconds()), log_resolution_us
         others = other_gaps_s(item, other_readings) if apart_s is None else ()
         found[_where(item.row)] = Clues(
             gap_s=booked_s if apart_s is None else apart_s,
@@ -173,6 +173,11 @@ def _of_one_call(item: Judged, act: Sequence[Judged], calls: Mapping[Where, Call
 
 def _place(row: LedgerRow) -> tuple[datetime, int, int]:
     return row.created_at, row.source_id, row.line_no
+
+
+def _tried_before(call: Call) -> bool:
+    """Whether the request behind a row is not the first of its call: the row is later than the call's beginning."""
+    return call.first_at is not None and call.first_at < call.started_at
 
 
 def _begun_apart_s(mine: Call, theirs: Call) -> float | None:
