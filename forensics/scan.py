@@ -102,13 +102,17 @@ class Scanner:
         answered = self._ask("duplicates", "payments", self._explain)
         explained, summary = answered or (None, None)
         rows = explained.rows if explained else ()
+        acts = rows
+        again = self._ask(
+            "second_checkouts", "payments", lambda: measure_second_checkouts(self._runner, acts), rests_on="duplicates"
+        )
+        if again and summary and self._decided:
+            rows, again, self._decided = decisions.decide_checkouts(acts, again, self._decided, self._options.today)
+            summary = duplicates.summarise(self._runner, rows, self._options.refund_confidence)
         reconciled = self._ask("settlement", "settlements", lambda: self._settlement(rows), rests_on="duplicates")
         if reconciled and summary:
             rows = duplicates.hold_back_refused(rows, reconciled.refused)
             summary = duplicates.summarise(self._runner, rows, self._options.refund_confidence)
-        again = self._ask(
-            "second_checkouts", "payments", lambda: measure_second_checkouts(self._runner, rows), rests_on="duplicates"
-        )
         self._note_policies(explained)
         flow = self._ask("traffic", "requests", self._traffic)
         looked_at = flow.looked_at if flow else None
@@ -119,7 +123,7 @@ class Scanner:
         if summary and explained and self._key:
             findings += duplicates.find_duplicates(summary, rows, self._key)
             findings += find_made_twice(self._runner, rows, self._key)
-            findings += decisions.find_decisions(self._decided, rows)
+            findings += decisions.find_decisions(self._decided, (*rows, *(again.members if again else ())))
             findings += policies.find_policies(explained.policies, explained.match)
         findings += find_second_checkouts(again) if again else ()
         findings += [find_traffic(flow)] if flow else []

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 CAUSES = (
     "retry",
@@ -35,11 +35,24 @@ _PRIOR = {
     "legitimate": 0.06,
     "unexplained": 0.06,
 }
-# The prior keeps a third of the say however many repeats there are: a gap that fits two causes alike must not turn
-# every repeat into the rarer one.
+# The prior keeps a third of the say however many repeats are open: a gap that fits two causes alike must not turn
+# every repeat into the rarer one. Repeats that their clues settle say nothing about how often the others come.
 _PRIOR_ROWS = 4.0
 _PRIOR_SHARE = 0.5
 _ROUNDS = 12
+_TOO_SMALL = 1e-3
+_LAWFUL_ABOVE = 0.5
+# The time between two lawful payments of one order: median in seconds, sigma, and how many pairs that is worth.
+_SPLIT_LAW = (4.0, 0.7)
+_SPLIT_WEIGHT = 4.0
+_SPLIT_LONGEST_S = 600.0
+_SHORTEST_S = 0.05
+# Beside ten payments split into unequal parts, two or three split into equal ones: people halve a bill.
+_EQUAL_PARTS = 0.25
+_NO_SIGN = 0.02
+_MANY_SPLITS = 50
+_HALF_ODDS = 20.0
+_SETTLED = 0.99
 _DAY_S = 86_400.0
 
 
@@ -78,12 +91,21 @@ class Clues:
     """Whether it and the effect before it are of two creators that make nearly all acts twice, at one offset."""
     redelivered: bool | None = None
     """Whether the broker delivered the same message again before it."""
+    other_road: bool = False
+    """Whether neither effect came of a message, where nearly all repeats do: what repeats messages did not make it."""
     by_messages: bool = False
     """Whether dead letters are among the evidence, so that messages bring the acts although no delivery is shown."""
     published_again: bool | None = None
     """Whether another message about the same act was published before it."""
-    half_price: bool | None = None
-    """Whether the amount is no usual price while the sum of both is: the mark of a payment split in two."""
+    half_odds: float | None = None
+    """Odds of the amount as half of a price against a price of its own, by how prices end here."""
+    splits: int = 0
+    """Payments in two parts seen in the ledger, where nothing says that this pair is none: parts may be equal too."""
+
+    @property
+    def half_price(self) -> bool:
+        """Whether the amount is far likelier half of a price than a price: the mark of a payment split in two."""
+        return self.half_odds is not None and self.half_odds >= _HALF_ODDS
 
 
 Factor = Mapping[str, float]
@@ -104,7 +126,12 @@ _ODDS: tuple[tuple[str, Callable[[Clues], bool], Factor], ...] = (
         lambda c: c.previous_lost is True,
         {"retry": 1.0, "manual_resend": 0.8, "double_submit": 0.15, "legitimate": 0.05, "else": 0.5},
     ),
-    ("previous_answered", lambda c: c.previous_lost is False, {"retry": 0.02, "manual_resend": 0.3, "else": 1.0}),
+    # Who calls again under the same id did not get the answer, whatever the log says.
+    (
+        "previous_answered",
+        lambda c: c.previous_lost is False and c.same_call is not True,
+        {"retry": 0.005, "manual_resend": 0.3, "else": 1.0},
+    ),
     (
         "by_hand",
         lambda c: c.by_hand is True,
@@ -120,6 +147,7 @@ _ODDS: tuple[tuple[str, Callable[[Clues], bool], Factor], ...] = (
     ("not_two_schedulers", lambda c: not c.two_schedulers, {"two_schedulers": 0.001, "else": 1.0}),
     ("redelivered", lambda c: c.redelivered is True, {"redelivery": 1.0, "fan_out": 0.2, "else": 0.02}),
     ("not_redelivered", lambda c: c.redelivered is False, {"redelivery": 0.02, "else": 1.0}),
+    ("other_road", lambda c: c.other_road, {"retry": 0.2, "redelivery": 0.02, "batch_rerun": 0.2, "else": 1.0}),
     ("no_broker", lambda c: c.redelivered is None and not c.by_messages, {"redelivery": 0.1, "else": 1.0}),
     ("by_http", lambda c: c.previous_lost is not None or c.attempt is not None, {"redelivery": 0.02, "else": 1.0}),
     (
@@ -127,37 +155,40 @@ _ODDS: tuple[tuple[str, Callable[[Clues], bool], Factor], ...] = (
         lambda c: c.published_again is True,
         {"retry": 1.0, "manual_resend": 0.3, "fan_out": 0.3, "else": 0.05},
     ),
-    ("half_price", lambda c: c.half_price is True, {"legitimate": 1.0, "else": 0.01}),
-    ("full_price", lambda c: c.half_price is False, {"legitimate": 0.5, "else": 1.0}),
-    # Without a sign of two acts a repeat of order, amount and currency is not called lawful on its gap alone.
+    ("half_price", lambda c: c.half_price, {"else": 1.0}),
     ("two_readings", lambda c: bool(c.other_gaps_s), {"else": 1.0}),
     ("one_moment", lambda c: c.one_moment, {"else": 1.0}),
-    ("no_sign_of_two_acts", lambda c: not _two_acts(c), {"legitimate": 0.02, "else": 1.0}),
+    ("no_sign_of_two_acts", lambda c: not _two_acts(c), {"else": 1.0}),
 )
 
 
 def _two_acts(clues: Clues) -> bool:
     """Whether anything but the gap says that the caller meant two payments."""
     return (
-        clues.half_price is True
+        clues.half_price
         or clues.same_call is False
         or clues.other_key is True
         or clues.previous_lost is False
         or clues.published_again is True
+        or clues.other_road
         or clues.attempt == 1
     )
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Probabilities of the causes of one repeat, likeliest first, and the clues that spoke."""
+    """Probabilities of the causes of one repeat and the clues that spoke.
+
+    The likeliest comes first; "legitimate" only where it is likelier than all the others together, for they all say
+    that the money moved once too often.
+    """
 
     probabilities: tuple[tuple[str, float], ...]
     clues: tuple[str, ...]
 
     @property
     def cause(self) -> str:
-        """The likeliest cause."""
+        """What the repeat is taken for."""
         return self.probabilities[0][0]
 
     @property
@@ -166,24 +197,65 @@ class Verdict:
         return self.probabilities[0][1]
 
 
-def judge(repeats: Sequence[Clues]) -> tuple[Verdict, ...]:
-    """The causes of all repeats of a case, in the order given."""
-    likelihoods = [_likelihood(c) for c in repeats]
-    shares = dict(_PRIOR)
-    prior_rows = _PRIOR_ROWS + _PRIOR_SHARE * len(repeats)
+def judge(repeats: Sequence[Clues], splits_s: Sequence[float] = ()) -> tuple[Verdict, ...]:
+    """The causes of all repeats of a case, in the order given.
+
+    Args:
+        repeats: what is known of each.
+        splits_s: seconds between the two parts of each payment that is seen to be split into unequal ones.
+    """
+    halves = _EQUAL_PARTS * len(splits_s)
+    law = fit_split_law([(gap, 1.0) for gap in splits_s])
+    likelihoods = [_likelihood(c, law) for c in repeats]
+    shares = _shares(likelihoods, halves)
+    meant = [(c.gap_s, _posterior(lk, shares)["legitimate"]) for c, lk in zip(repeats, likelihoods, strict=True)]
+    signed = [item for item, c in zip(meant, repeats, strict=True) if _two_acts(c) and item[1] > _TOO_SMALL]
+    if signed:
+        law = fit_split_law([*((gap, 1.0) for gap in splits_s), *signed])
+        likelihoods = [_likelihood(c, law) if _two_acts(c) else lk for c, lk in zip(repeats, likelihoods, strict=True)]
+        shares = _shares(likelihoods, halves)
+    return tuple(_verdict(c, _posterior(lk, shares)) for c, lk in zip(repeats, likelihoods, strict=True))
+
+
+def _shares(likelihoods: Sequence[Mapping[str, float]], halves: float) -> Mapping[str, float]:
+    """The shares of the causes by expectation maximisation; `halves`: equal parts that are expected beside unequal."""
+    shares: Mapping[str, float] = _PRIOR
+    still_open = sum(max(_posterior(likelihood, _PRIOR).values()) < _SETTLED for likelihood in likelihoods)
+    prior_rows = _PRIOR_ROWS + _PRIOR_SHARE * still_open
     for _ in range(_ROUNDS):
         totals = {cause: prior_rows * _PRIOR[cause] for cause in CAUSES}
+        totals["legitimate"] += halves
         for likelihood in likelihoods:
             for cause, p in _posterior(likelihood, shares).items():
                 totals[cause] += p
         whole = sum(totals.values())
         shares = {cause: n / whole for cause, n in totals.items()}
-    return tuple(_verdict(c, _posterior(lk, shares)) for c, lk in zip(repeats, likelihoods, strict=True))
+    return shares
+
+
+def fit_split_law(gaps: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """Median in seconds and sigma of the log-normal law of the time between two lawful payments of one order.
+
+    `gaps`: seconds and weight of each that was seen; four are taken as seen before, at 4 s with sigma 0.7.
+    """
+    median, sigma = _SPLIT_LAW
+    seen = [(math.log(max(gap, _SHORTEST_S)), weight) for gap, weight in gaps if gap <= _SPLIT_LONGEST_S]
+    weights = _SPLIT_WEIGHT + sum(w for _, w in seen)
+    mean = (_SPLIT_WEIGHT * math.log(median) + sum(w * x for x, w in seen)) / weights
+    spread = _SPLIT_WEIGHT * (sigma**2 + (math.log(median) - mean) ** 2) + sum(w * (x - mean) ** 2 for x, w in seen)
+    return math.exp(mean), math.sqrt(spread / weights)
 
 
 def _verdict(clues: Clues, posterior: Mapping[str, float]) -> Verdict:
-    ranked = sorted(posterior.items(), key=lambda item: (-item[1], CAUSES.index(item[0])))
-    return Verdict(tuple(ranked), tuple(name for name, test, _ in _ODDS if test(clues)))
+    lawful = posterior["legitimate"] > _LAWFUL_ABOVE
+
+    def place(item: tuple[str, float]) -> tuple[bool, float, int]:
+        first = (item[0] == "legitimate") == lawful
+        return not first, -item[1], CAUSES.index(item[0])
+
+    leading, *rest = sorted(posterior.items(), key=place)
+    ranked = (leading, *sorted(rest, key=lambda item: (-item[1], CAUSES.index(item[0]))))
+    return Verdict(ranked, tuple(name for name, test, _ in _ODDS if test(clues)))
 
 
 def _posterior(likelihood: Mapping[str, float], shares: Mapping[str, float]) -> dict[str, float]:
@@ -192,27 +264,33 @@ def _posterior(likelihood: Mapping[str, float], shares: Mapping[str, float]) -> 
     return {cause: p / whole for cause, p in joint.items()}
 
 
-def _likelihood(clues: Clues) -> dict[str, float]:
-    values = _gap_densities(clues)
+def _likelihood(clues: Clues, split_law: tuple[float, float]) -> dict[str, float]:
+    values = _gap_densities(clues, split_law)
     for _, test, odds in _ODDS:
         if test(clues):
             values = {cause: p * odds.get(cause, odds["else"]) for cause, p in values.items()}
     if clues.other_key:
         # Laplace's rule of succession: the chance that a second click bears a new key, when all that were seen did not.
         values["double_submit"] /= clues.second_clicks + 2
+    if clues.half_odds is not None:
+        values["legitimate"] *= clues.half_odds
+    if not _two_acts(clues):
+        # Without a sign of two acts a repeat of order, amount and currency is not called lawful on its gap alone,
+        # unless payments in two parts are usual here.
+        values["legitimate"] *= (clues.splits + _NO_SIGN * _MANY_SPLITS) / (clues.splits + _MANY_SPLITS)
     # A floor keeps one impossible clue from turning into certainty about another cause.
     floor = 1e-12 + 1e-6 * max(values.values())
     return {cause: p + floor for cause, p in values.items()}
 
 
-def _gap_densities(clues: Clues) -> dict[str, float]:
+def _gap_densities(clues: Clues, split_law: tuple[float, float]) -> dict[str, float]:
     """Density of the gap per second under each cause, before any structure; of several readings the mean."""
     readings = (clues.gap_s, *clues.other_gaps_s)
-    found = [_gap_density(replace(clues, gap_s=gap)) for gap in readings]
+    found = [_gap_density(clues, gap, split_law) for gap in readings]
     return {cause: sum(each[cause] for each in found) / len(found) for cause in CAUSES}
 
 
-def _gap_density(clues: Clues) -> dict[str, float]:
+def _gap_density(clues: Clues, gap_s: float, split_law: tuple[float, float]) -> dict[str, float]:
     """Density of one gap.
 
     Double clicks lie at 0.1-3 s, mostly below 1.5 s; a payment split over two means takes a person some seconds;
@@ -220,7 +298,7 @@ def _gap_density(clues: Clues) -> dict[str, float]:
     goes the whole way again; block reruns, brokers and schedulers have no typical gap. Of the 168 policies
     of the catalogue, 156 come back within five minutes three times over; the others are job queues.
     """
-    gap = max(clues.gap_s, 0.0)
+    gap = max(gap_s, 0.0)
     blur = max(clues.resolution_s, 0.02)
     broad = _log_uniform(gap, 0.05, 30 * _DAY_S, blur)
     retry = _log_uniform(gap, 0.05, 2 * 3600.0, blur)
@@ -236,7 +314,7 @@ def _gap_density(clues: Clues) -> dict[str, float]:
         "double_submit": _log_normal(gap, 0.8, 0.6, blur),
         "fan_out": 0.8 * _log_normal_cell(gap, 0.05, 1.5, blur) + 0.2 * _log_uniform(gap, 0.02, 10.0, blur),
         "two_schedulers": _log_uniform(gap, 0.05, 12 * 3600.0, blur),
-        "legitimate": 0.8 * _log_normal(gap, 4.0, 0.7, blur) + 0.2 * broad,
+        "legitimate": 0.8 * _log_normal(gap, *split_law, blur) + 0.2 * broad,
         "unexplained": broad,
     }
 

@@ -21,6 +21,7 @@ from forensics.detect.cohorts import Cohorts, cohort_policies, in_order
 from forensics.detect.comparable import LONGEST_GAP_US, comparable_gaps, labels_of, where_of
 from forensics.detect.matching import log_step_us, match_attempts, match_rows
 from forensics.detect.picture import gap_picture
+from forensics.detect.prices import split_gaps_s
 from forensics.detect.rows import Judged
 from forensics.model import CatalogueEntry, CohortPolicy, GapFit, GapPicture, MatchResult, RepeatRow
 from forensics.runner import Runner
@@ -56,6 +57,7 @@ CLUE_WORDS: Mapping[str, str] = {
     ),
     "redelivered": "the broker delivered the same message again before it",
     "not_redelivered": "the broker did not deliver the same message again",
+    "other_road": "neither came of a message, and nearly all repeats here do",
     "published_again": "another message about the same order came before it",
     "two_readings": (
         "the clocks were set about then, so that its time, or that of the effect before it, can be read two ways: "
@@ -65,7 +67,6 @@ CLUE_WORDS: Mapping[str, str] = {
         "by one of the readings both are of one moment, and no id tells them apart: perhaps one payment, written twice"
     ),
     "half_price": "the amount is half of a usual price",
-    "full_price": "",
     "no_sign_of_two_acts": "",
     "not_in_block": "",
     "not_fanned_out": "",
@@ -104,7 +105,7 @@ class Setting:
 
 def explain(runner: Runner, judged: Sequence[Judged], setting: Setting) -> Explained:
     """Name the policies and give every repeat its cause."""
-    clues = collect_clues(runner, judged, setting.resolution_us)
+    clues = collect_clues(runner, judged, setting.resolution_us, setting.log_resolution_us)
     groups = comparable_gaps(judged, clues)
     catalogue = (*setting.policies, *load_catalogue())
     step_us = log_step_us(setting.attempts, setting.log_resolution_us)
@@ -165,7 +166,7 @@ def _verdicts(
         densities = gap_densities(fit, [round(clues[p].gap_s * 1e6) for p in places])
         for place, density in zip(places, densities, strict=True):
             filled[place] = replace(clues[place], retry_density=float(density), retry_trust=trust)
-    return dict(zip(filled, causes.judge(list(filled.values())), strict=True))
+    return dict(zip(filled, causes.judge(list(filled.values()), split_gaps_s(judged)), strict=True))
 
 
 def _law(by_rows: Cohorts | None, by_log: Cohorts | None, labels: Mapping[str, str]) -> tuple[GapFit, float] | None:

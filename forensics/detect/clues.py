@@ -7,12 +7,12 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from decimal import Decimal
-from itertools import pairwise
 from typing import Any
 
 from forensics.analysis.causes import Clues
+from forensics.detect.blocks import rerun_blocks
 from forensics.detect.copies import by_two_schedulers, fanned_out
+from forensics.detect.prices import price_endings, split_gaps_s
 from forensics.detect.readings import may_be_one_payment, other_gaps_s, other_times
 from forensics.detect.rows import Judged, LedgerRow
 from forensics.runner import Runner
@@ -22,11 +22,7 @@ _LOST_STATUSES = frozenset((0, 408, 499, 502, 503, 504))
 _SLACK = timedelta(seconds=1)
 _FEWEST_HABITS = 10
 _RENEWED_SHARE = 0.2
-_BLOCK_FEWEST = 10
-_BLOCK_SILENCE = timedelta(minutes=15)
-_BLOCK_SHORTEST_US = 60_000_000
-_STEP_SHARE = 0.97
-_STEP_ORDERS = 20
+_DELIVERED_SHARE = 0.9
 
 Where = tuple[int, int]
 
@@ -40,6 +36,8 @@ class Call:
     status: int | None
     attempt: int | None
     request_id: str | None
+    first_at: datetime | None = None
+    """Start of the first request under the same id; None without an id."""
 
     @property
     def ended_at(self) -> datetime:
@@ -47,38 +45,56 @@ class Call:
         return self.started_at + timedelta(microseconds=self.duration_us or 0)
 
 
-def collect_clues(runner: Runner, rows: Sequence[Judged], resolution_us: int) -> dict[Where, Clues]:
-    """The clues of every excess row, by (source_id, line_no); the policy's density is filled in later."""
+def collect_clues(
+    runner: Runner, rows: Sequence[Judged], resolution_us: int, log_resolution_us: int
+) -> dict[Where, Clues]:
+    """The clues of every excess row, by (source_id, line_no); the policy's density is filled in later.
+
+    `resolution_us` and `log_resolution_us`: the coarsest clocks of the ledger and of the logs.
+    """
+    acts: dict[str, list[Judged]] = defaultdict(list)
+    for item in rows:
+        acts[item.group_id].append(item)
     repeats = [j for j in rows if j.role in ("excess", "refunded") and j.previous is not None]
     calls = _calls(runner, rows)
     per_call = _ids_are_per_call(repeats, calls)
     keeping = _keep_their_key(runner)
     clicks = runner.run("keys/sent_again_at_once").records()[0]["again"]
     hands_known = any(_by_hand(j.row) for j in rows) or bool(runner.run("duplicates/hands").records())
-    blocks = _blocks(repeats)
+    blocks = rerun_blocks([j for j in repeats if not _by_hand(j.row)])
     fanned, scheduled = fanned_out(runner, rows, resolution_us), by_two_schedulers(runner, rows)
     deliveries = _deliveries(runner, rows)
+    all_delivered = sum(_where(j.row) in deliveries for j in repeats) > _DELIVERED_SHARE * len(repeats)
     by_messages = runner.count("dead_letters") > 0
-    steps = price_steps(runner)
+    endings = price_endings(runner)
+    splits = len(split_gaps_s(rows))
     other_readings = other_times(runner)
     found = {}
     for item in repeats:
-        previous = item.previous
+        previous = (_of_one_call(item, acts[item.group_id], calls) if per_call else None) or item.previous
         if previous is None or item.gap_us is None:  # repeats have both
             continue
         call, before = calls.get(_where(item.row)), calls.get(_where(previous))
         delivery, first = deliveries.get(_where(item.row)), deliveries.get(_where(previous))
         redelivered, again = _delivery_clues(delivery, first)
+        same_call = _same_call(item.row, previous, calls) if per_call else None
+        booked_s = (item.row.created_at - previous.created_at).total_seconds()
         apart_s = _published_apart_s(delivery, first) if again else None
+        clock_us = resolution_us
+        if apart_s is None and same_call is not True and call and before:
+            if same_call is False and (_tried_before(call) or _tried_before(before)):
+                apart_s, clock_us = _begun_apart_s(call, before), max(resolution_us, log_resolution_us)
+            elif log_resolution_us < resolution_us:
+                apart_s, clock_us = abs((call.started_at - before.started_at).total_seconds()), log_resolution_us
         others = other_gaps_s(item, other_readings) if apart_s is None else ()
         found[_where(item.row)] = Clues(
-            gap_s=item.gap_us / 1e6 if apart_s is None else apart_s,
-            resolution_s=resolution_us / 1e6,
+            gap_s=booked_s if apart_s is None else apart_s,
+            resolution_s=clock_us / 1e6,
             retry_density=None,
             other_gaps_s=others,
             one_moment=may_be_one_payment(item, others, resolution_us / 1e6),
-            attempt=call.attempt if call else None,
-            same_call=_same_call(item.row, previous, calls) if per_call else None,
+            attempt=_attempt(call, same_call),
+            same_call=same_call,
             other_key=_other_key(item.row, previous) if keeping else None,
             second_clicks=clicks if keeping else 0,
             previous_lost=was_lost(before, call) if before else None,
@@ -87,9 +103,11 @@ def collect_clues(runner: Runner, rows: Sequence[Judged], resolution_us: int) ->
             fanned_out=_where(item.row) in fanned,
             two_schedulers=_where(item.row) in scheduled,
             redelivered=redelivered,
+            other_road=all_delivered and delivery is None and first is None,
             by_messages=by_messages,
             published_again=again,
-            half_price=_half_price(item.row, steps),
+            half_odds=endings.half_odds(item.row.amount, item.row.currency),
+            splits=0 if item.row.instrument and previous.instrument else splits,
         )
     return found
 
@@ -110,8 +128,20 @@ def _calls(runner: Runner, rows: Sequence[Judged]) -> dict[Where, Call]:
     if not runner.count("requests"):
         return {}
     candidates: dict[Where, list[tuple[Where, Call]]] = defaultdict(list)
-    for record in runner.run("duplicates/requests_of_repeated_orders").records():
-        call = Call(*(record[k] for k in ("started_at", "duration_us", "status", "attempt", "request_id")))
+    records = runner.run("duplicates/requests_of_repeated_orders").records()
+    first_at: dict[str | None, datetime] = {}
+    for record in records:
+        at, name = record["started_at"], record["request_id"]
+        first_at[name] = min(at, first_at.get(name, at))
+    for record in records:
+        call = Call(
+            started_at=record["started_at"],
+            duration_us=record["duration_us"],
+            status=record["status"],
+            attempt=record["attempt"],
+            request_id=record["request_id"],
+            first_at=first_at[record["request_id"]] if record["request_id"] else None,
+        )
         row = (record["row_source_id"], record["row_line_no"])
         candidates[row].append(((record["source_id"], record["line_no"]), call))
     calls: dict[Where, Call] = {}
@@ -137,6 +167,35 @@ def _call_id(row: LedgerRow, calls: Mapping[Where, Call]) -> str | None:
 def _same_call(row: LedgerRow, previous: LedgerRow, calls: Mapping[Where, Call]) -> bool | None:
     mine, theirs = _call_id(row, calls), _call_id(previous, calls)
     return mine == theirs if mine and theirs else None
+
+
+def _of_one_call(item: Judged, act: Sequence[Judged], calls: Mapping[Where, Call]) -> LedgerRow | None:
+    """The last effect of the act before the row that came of the same call."""
+    before = [j.row for j in act if j.row.is_effect and _place(j.row) < _place(item.row)]
+    return next((row for row in reversed(before) if _same_call(item.row, row, calls)), None)
+
+
+def _place(row: LedgerRow) -> tuple[datetime, int, int]:
+    return row.created_at, row.source_id, row.line_no
+
+
+def _tried_before(call: Call) -> bool:
+    """Whether the request behind a row is not the first of its call: the row is later than the call's beginning."""
+    return call.first_at is not None and call.first_at < call.started_at
+
+
+def _begun_apart_s(mine: Call, theirs: Call) -> float | None:
+    """Seconds between the first requests of two calls: what tells a second click from a second payment."""
+    if mine.first_at is None or theirs.first_at is None:
+        return None
+    return abs((mine.first_at - theirs.first_at).total_seconds())
+
+
+def _attempt(call: Call | None, same_call: bool | None) -> int | None:
+    """The attempt number of the request, where it may count from the effect before: another call counts its own."""
+    if call is None or (same_call is False and (call.attempt or 0) > 1):
+        return None
+    return call.attempt
 
 
 def _ids_are_per_call(repeats: Sequence[Judged], calls: Mapping[Where, Call]) -> bool:
@@ -171,43 +230,6 @@ def was_lost(before: Call, after: Call | None) -> bool | None:
     if after is not None and before.duration_us and after.started_at < before.ended_at - _SLACK:
         return True
     return False if before.status is not None and before.status < 400 else None
-
-
-# Batches --------------------------------------------------------------------------------------------------------
-
-
-def _blocks(repeats: Sequence[Judged]) -> set[Where]:
-    """Repeats that are part of a rerun: many acts again, in the order of the first time, in one go.
-
-    Retries do not keep that order for long over more than a minute; a person working down a list does, and is left
-    out.
-    """
-    far = [j for j in repeats if j.previous and (j.gap_us or 0) >= _BLOCK_SHORTEST_US and not _by_hand(j.row)]
-    far.sort(key=lambda j: (j.row.created_at, j.row.source_id, j.row.line_no))
-    found: set[Where] = set()
-    block: list[Judged] = []
-    for item in [*far, None]:
-        if item is not None and (not block or item.row.created_at - block[-1].row.created_at <= _BLOCK_SILENCE):
-            block.append(item)
-            continue
-        found |= _rerun(block)
-        block = [item] if item is not None else []
-    return found
-
-
-def _rerun(block: Sequence[Judged]) -> set[Where]:
-    """The members of a block whose offset is the common one, if the block keeps the order of the first time."""
-    if len(block) < _BLOCK_FEWEST:
-        return set()
-    gaps = sorted(j.gap_us or 0 for j in block)
-    middle = gaps[len(gaps) // 2]
-    near = [j for j in block if abs((j.gap_us or 0) - middle) <= 0.35 * middle]
-    firsts = [j.previous.created_at for j in near if j.previous]
-    steps = list(pairwise(firsts))
-    kept_order = sum(a <= b for a, b in steps)
-    if len(near) < _BLOCK_FEWEST or kept_order < 0.8 * len(steps):
-        return set()
-    return {_where(j.row) for j in near}
 
 
 # Brokers --------------------------------------------------------------------------------------------------------
@@ -258,23 +280,3 @@ def _delivery_of(row: LedgerRow, deliveries: Sequence[Mapping[str, Any]]) -> Map
     own = [d for d in deliveries if d["message_id"] in named] or list(deliveries)
     before = [d for d in own if d["delivered_at"] <= row.created_at + _SLACK]
     return max(before, key=lambda d: (d["delivered_at"], _line(d))) if before else None
-
-
-# Prices ---------------------------------------------------------------------------------------------------------
-
-
-def price_steps(runner: Runner) -> dict[str, Decimal]:
-    """For each currency the largest step that nearly all prices are multiples of; none where prices have no step."""
-    steps: dict[str, Decimal] = {}
-    for record in runner.run("duplicates/price_steps").records():
-        enough = record["orders"] >= _STEP_ORDERS and record["on_step"] >= _STEP_SHARE * record["orders"]
-        if enough and record["currency"] not in steps:
-            steps[record["currency"]] = record["step"]
-    return steps
-
-
-def _half_price(row: LedgerRow, steps: Mapping[str, Decimal]) -> bool | None:
-    step = steps.get(row.currency)
-    if step is None:
-        return None
-    return row.amount % step != 0 and (2 * row.amount) % step == 0

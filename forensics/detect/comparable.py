@@ -74,7 +74,7 @@ def _speaks_against_retry(clues: Clues) -> bool:
         or _made_at_once(clues)
         or clues.redelivered is True
         or clues.published_again is True
-        or clues.half_price is True
+        or clues.half_price
         or clues.previous_lost is False
     )
 

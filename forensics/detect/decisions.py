@@ -1,25 +1,25 @@
 """What people decided about groups of payments, laid over what the rows say; none is followed or left out in silence.
 
 "Not a duplicate" takes a group's repeats out of the excess, the refunds and the review. "A duplicate" makes them beyond
-doubt, those read as lawful among them. A decision was made about rows and amounts that someone saw: where the group has
-others now, it is not applied.
+doubt, those read as lawful among them; a second checkout under another order becomes an excess by it. A decision was
+made about rows and amounts that someone saw: where the group has others now, it is not applied.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from typing import TypeAlias
 
 from forensics.amounts import many, money_words, plain
 from forensics.detect.duplicates import evidence_of, sum_by_currency
-from forensics.model import Decision, DecisionOutcome, Finding, RepeatRow
+from forensics.model import Decision, DecisionOutcome, Finding, RepeatRow, SecondCheckouts
 
 Groups: TypeAlias = Mapping[str, Sequence[RepeatRow]]
-_EFFECT_ROLES = ("kept", "excess", "refunded", "legitimate")
+_EFFECT_ROLES = ("kept", "excess", "refunded", "legitimate", "second_checkout")
 
 
 def with_states(rows: Sequence[RepeatRow]) -> tuple[RepeatRow, ...]:
@@ -50,6 +50,49 @@ def apply_decisions(
             decided |= {(row.source_id, row.line_no): row for row in after}
         counted.append(replace(outcome, rows=len(changed), amount=sum_by_currency(changed)))
     return tuple(decided.get((row.source_id, row.line_no), row) for row in rows), tuple(counted)
+
+
+def decide_checkouts(
+    rows: Sequence[RepeatRow], found: SecondCheckouts, outcomes: Sequence[DecisionOutcome], today: date | None
+) -> tuple[tuple[RepeatRow, ...], SecondCheckouts, tuple[DecisionOutcome, ...]]:
+    """The decisions that no repeated act answered, held against the groups of second checkouts.
+
+    Args:
+        rows: of repeated acts, as decided. What is decided to be a duplicate is among them afterwards, as excess.
+        found: the second checkouts. What is decided either way is no suspect any more.
+        outcomes: of all decisions against `rows`, in order.
+    """
+    asked = [o for o in outcomes if o.status != "applied"]
+    members, answers = apply_decisions(found.members, [o.decision for o in asked], today)
+    told = {o.decision.where: new for o, new in zip(asked, answers, strict=True) if new.group_id and o.group_id is None}
+    told |= {o.decision.where: new for o, new in zip(asked, answers, strict=True) if new.status == "applied"}
+    settled = {o.group_id for o in told.values() if o.status == "applied" and o.decision.is_duplicate}
+    owed = {_place(row): row for row in members if row.group_id in settled}
+    moved = {place: row for place, row in owed.items() if row.role == "excess"}
+    acts = {_place(row) for row in rows}
+    joined = [row for place, row in owed.items() if place not in acts]
+    suspects = tuple(row for row in members if row.role == "second_checkout")
+    return (
+        (*(moved.get(_place(row), row) for row in rows), *joined),
+        replace(
+            found,
+            members=members,
+            suspects=suspects,
+            amount=sum_by_currency(suspects),
+            beside=beside_acts(members, acts | set(owed)),
+        ),
+        tuple(told.get(o.decision.where, o) for o in outcomes),
+    )
+
+
+def beside_acts(members: Iterable[RepeatRow], acts: Container[tuple[int, int]]) -> tuple[RepeatRow, ...]:
+    """The members of second checkouts that stand in no repeated act, each once. `acts`: places of rows that do."""
+    beside = {_place(row): row for row in members if _place(row) not in acts}
+    return tuple(sorted(beside.values(), key=lambda r: (r.group_id, r.created_at, r.source_id, r.line_no)))
+
+
+def _place(row: RepeatRow) -> tuple[int, int]:
+    return row.source_id, row.line_no
 
 
 def find_decisions(outcomes: Sequence[DecisionOutcome], rows: Sequence[RepeatRow]) -> tuple[Finding, ...]:
@@ -104,7 +147,7 @@ def _settle(decision: Decision, groups: Groups, today: date | None) -> DecisionO
         for group_id, members in (
             ((decision.group_id, groups.get(decision.group_id, ())),) if decision.group_id else groups.items()
         )
-        if members and decision.business_key in (None, members[0].business_key)
+        if members and (decision.business_key is None or decision.business_key in {r.business_key for r in members})
     ]
     same = [group_id for group_id, members in named if members[0].group_state == decision.group_state]
     status, why = "applied", f"decided by {decision.by}: {decision.why}"
@@ -183,4 +226,6 @@ def _moved(old: RepeatRow, new: RepeatRow) -> bool:
     owed = ("excess", "refunded")
     if (old.role in owed) != (new.role in owed):
         return True
+    if old.role == "second_checkout":
+        return new.role != old.role
     return new.role == "excess" and old.excess_probability != new.excess_probability

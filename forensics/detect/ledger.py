@@ -133,7 +133,7 @@ def _judge_act(
     excess: list[int] = []
     judged: list[Judged] = []
     for i, row in enumerate(act):
-        previous = act[i - 1] if i else None
+        previous = _before(act, i)
         gap = _micros(row.created_at - previous.created_at) if previous else None
         lawful = alone(row, others) if len(act) == 1 else again(act, i, refunds) if i else None
         if lawful:
@@ -147,6 +147,12 @@ def _judge_act(
             excess.append(i)
             judged.append(Judged(row, _group_id(row), "excess", why, sure, gap, previous, kept))
     yield from _given_back(judged, excess, refunds)
+
+
+def _before(act: Sequence[LedgerRow], at: int) -> LedgerRow | None:
+    """The effect that the one at that place comes after: the last of its own call where ids tell, else the last."""
+    tied = (row for row in reversed(act[:at]) if is_tied(act[at], (row,)))
+    return next(tied, act[at - 1] if at else None)
 
 
 def _lawful(row: LedgerRow, why: Lawful, gap_us: int | None, previous: LedgerRow | None) -> Judged:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any
@@ -18,6 +18,7 @@ from typing import Any
 from forensics.amounts import many, money_words
 from forensics.analysis.second_checkout import Habits, Pair, Reading, read_pair
 from forensics.detect.clues import Call, Where, was_lost
+from forensics.detect.decisions import beside_acts, with_states
 from forensics.detect.duplicates import evidence_of, sum_by_currency
 from forensics.model import Finding, RepeatRow, SecondCheckouts
 from forensics.runner import Runner
@@ -68,8 +69,7 @@ def measure_second_checkouts(runner: Runner, rows: Sequence[RepeatRow]) -> Secon
     judged = {(r.source_id, r.line_no): r for r in rows}
     lost = _lost_first_replies(runner)
     stands = _standing(rows)
-    suspects: list[RepeatRow] = []
-    beside: dict[Where, RepeatRow] = {}
+    groups: dict[str, list[RepeatRow]] = {}
     pairs = runner.run("duplicates/second_checkouts", checkout_window_us=WINDOW_US).records()
     for record in sorted(pairs, key=lambda r: (r["created_at"], r["source_id"], r["line_no"])):
         where, first_where = _places(record)
@@ -81,20 +81,21 @@ def measure_second_checkouts(runner: Runner, rows: Sequence[RepeatRow]) -> Secon
             continue
         kept = stands.get(first_where) or judged.get(first_where) or _kept(record)
         stands[where] = kept
-        suspect = _suspect(record, reading, kept)
-        suspects.append(suspect)
-        for row in (kept, suspect):
-            if (row.source_id, row.line_no) not in judged:
-                beside[(row.source_id, row.line_no)] = row
+        group_id = _group_id(record["customer_id"], kept)
+        group = groups.setdefault(group_id, [replace(kept, group_id=group_id, group_state="")])
+        group.append(_suspect(record, reading, group[0]))
+    members = with_states([row for group in groups.values() for row in group])
+    suspects = tuple(row for row in members if row.role == "second_checkout")
     return SecondCheckouts(
         effects=rate["effects"],
         purchases=rate["purchases"],
         within=rate["within"],
         expected=round(base.habits.expected, 4),
         window_s=base.habits.window_s,
-        suspects=tuple(suspects),
+        suspects=suspects,
         amount=sum_by_currency(suspects),
-        beside=tuple(sorted(beside.values(), key=lambda r: (r.group_id, r.created_at, r.source_id, r.line_no))),
+        beside=beside_acts(members, judged),
+        members=members,
     )
 
 
@@ -191,7 +192,7 @@ def _kept(record: Mapping[str, Any]) -> RepeatRow:
     return _row(
         record,
         "first_",
-        group_id=_group_id(record),
+        group_id="",
         role="kept",
         why="the first of two equal purchases: it stands",
         confidence=1.0,
@@ -249,12 +250,9 @@ def _row(record: Mapping[str, Any], side: str, **verdict: Any) -> RepeatRow:
     return RepeatRow(**{**cells, **verdict})
 
 
-def _group_id(record: Mapping[str, Any]) -> str:
-    named = (
-        record["first_key"] or record["first_payment_id"] or f"{record['first_source_id']}:{record['first_line_no']}"
-    )
-    amount = f"{record['amount'].normalize():f}"
-    text = "\x1f".join((record["customer_id"], record["currency"], amount, named))
+def _group_id(customer_id: str, kept: RepeatRow) -> str:
+    named = kept.business_key or kept.payment_id or f"{kept.source_id}:{kept.line_no}"
+    text = "\x1f".join((customer_id, kept.currency, f"{kept.amount.normalize():f}", named))
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 

@@ -107,6 +107,8 @@ class SecondCheckouts:
     """Of the suspects, by currency."""
     beside: tuple[RepeatRow, ...]
     """Suspects and the payments before them that stand in no repeated act, for duplicates.csv."""
+    members: tuple[RepeatRow, ...] = ()
+    """Suspects, each group after the payment that stands, in a repeated act or not: what a decision is bound to."""
 
 
 @dataclass(frozen=True, slots=True)

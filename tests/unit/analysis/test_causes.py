@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from forensics.analysis.causes import CAUSES, Clues, Verdict, judge
+from forensics.analysis.causes import CAUSES, Clues, Verdict, fit_split_law, judge
 
 DAY = 86_400.0
 
@@ -47,8 +47,8 @@ def verdict(gap_s: float, **known: Any) -> Verdict:
         (0.5, {"same_call": False}, "double_submit"),
         (0.5, {"previous_lost": False}, "double_submit"),
         (0.8, {"attempt": 1}, "double_submit"),
-        (4, {"half_price": True}, "legitimate"),
-        (4, {"half_price": True, "same_call": False}, "legitimate"),
+        (4, {"half_odds": 100.0}, "legitimate"),
+        (4, {"half_odds": 100.0, "same_call": False}, "legitimate"),
         (2 * DAY, {"by_hand": False}, "unexplained"),
     ],
 )
@@ -78,8 +78,8 @@ def test_structure_names_the_cause(gap_s: float, known: dict[str, Any], cause: s
         ({"other_key": True}, "double_submit", "retry"),
         ({"other_key": True}, "legitimate", "double_submit"),
         ({"by_messages": True}, "redelivery", "retry"),
-        ({"half_price": True}, "legitimate", "retry"),
-        ({"half_price": False}, "retry", "legitimate"),
+        ({"half_odds": 100.0}, "legitimate", "retry"),
+        ({"half_odds": 0.5}, "retry", "legitimate"),
         ({"retry_density": 2.0, "retry_trust": 0.92}, "retry", "unexplained"),
         ({"retry_density": 0.0, "retry_trust": 0.92}, "unexplained", "retry"),
     ],
@@ -97,10 +97,42 @@ def test_without_a_sign_of_two_acts_a_repeat_is_not_called_lawful_on_its_gap() -
     assert dict(verdict(4).probabilities)["legitimate"] < 0.05
 
 
+def test_where_bills_are_often_paid_in_two_parts_two_equal_parts_are_likelier() -> None:
+    few, many = (dict(judge([clues(12, splits=n)], [12.0] * n)[0].probabilities)["legitimate"] for n in (1, 200))
+    assert few < 0.1 < 0.5 < many
+
+
+def test_the_time_between_two_parts_is_learnt_from_the_unequal_ones() -> None:
+    # Four pairs at a median of 4 s are taken as seen before; with four at 64 s the middle of the logs is 16 s.
+    median, _ = fit_split_law([(64.0, 1.0)] * 4)
+    assert median == pytest.approx(16.0)
+    slow = [dict(judge([clues(gap, splits=200)], [60.0] * 200)[0].probabilities)["legitimate"] for gap in (4, 60)]
+    assert slow[0] < slow[1]
+
+
+def test_a_repeat_is_lawful_only_where_that_is_likelier_than_all_causes_together() -> None:
+    # Lawful leads, but retry and double click together outweigh it: the money moved twice more likely than not.
+    found = verdict(2.2, previous_lost=False, half_odds=0.9, by_hand=False)
+    legitimate = dict(found.probabilities)["legitimate"]
+    others = [p for cause, p in found.probabilities if cause != "legitimate"]
+    assert max(others) < 0.6
+    assert found.cause != "legitimate" if legitimate < 0.5 else found.cause == "legitimate"
+
+
+def test_who_calls_again_under_one_id_had_no_answer_whatever_the_log_says() -> None:
+    assert verdict(40, same_call=True, previous_lost=False).cause == "retry"
+
+
+def test_repeats_that_their_clues_settle_do_not_make_a_retry_likelier_for_the_others() -> None:
+    open_one = clues(20, other_road=True, splits=60)
+    settled = [clues(40, redelivered=True, published_again=False)] * 300
+    assert judge([open_one, *settled], [20.0] * 60)[0].cause == "legitimate"
+
+
 def test_the_more_second_clicks_bore_the_key_of_the_first_the_less_a_new_key_is_a_click() -> None:
     # By the rule of succession 3 of 3 leave 1 in 5 for a new key, none of none leaves 1 in 2: odds fall to 2/5.
-    # Many plain retries beside it hold the shares of the causes still.
-    retries = [clues(4.0, attempt=2)] * 400
+    # Many repeats beside it hold the shares of the causes still.
+    retries = [clues(4.0)] * 400
     few, none = (dict(judge([clues(1.2, other_key=True, second_clicks=n), *retries])[0].probabilities) for n in (3, 0))
     odds = few["double_submit"] / few["unexplained"] / (none["double_submit"] / none["unexplained"])
     assert odds == pytest.approx(2 / 5, rel=0.02)
@@ -159,7 +191,9 @@ CLUES = st.builds(
     redelivered=MAYBE,
     by_messages=st.booleans(),
     published_again=MAYBE,
-    half_price=MAYBE,
+    other_road=st.booleans(),
+    half_odds=st.sampled_from([None, 0.01, 0.5, 100.0]),
+    splits=st.sampled_from([0, 7, 500]),
 )
 
 
@@ -173,7 +207,10 @@ def test_probabilities_sum_to_one_and_the_order_of_repeats_does_not_matter(
         assert sum(p for _, p in one.probabilities) == pytest.approx(1.0)
         assert {cause for cause, _ in one.probabilities} == set(CAUSES)
         assert all(p > 0 for _, p in one.probabilities)
-        assert [p for _, p in one.probabilities] == sorted((p for _, p in one.probabilities), reverse=True)
+        rest = [p for _, p in one.probabilities[1:]]
+        assert rest == sorted(rest, reverse=True)
+        lawful = dict(one.probabilities)["legitimate"]
+        assert (one.cause == "legitimate") == (lawful > 0.5)
         assert (one.cause, one.confidence) == one.probabilities[0]
     places = list(range(len(repeats)))
     shuffler.shuffle(places)

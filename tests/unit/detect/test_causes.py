@@ -152,7 +152,7 @@ def test_the_gaps_of_one_act_are_one_chain_in_microseconds(row: Any) -> None:
         {"two_schedulers": True},
         {"redelivered": True},
         {"published_again": True},
-        {"half_price": True},
+        {"half_odds": 100.0},
         {"previous_lost": False},
     ],
 )

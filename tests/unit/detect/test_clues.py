@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from forensics.analysis.causes import Clues
-from forensics.detect.clues import collect_clues, price_steps
+from forensics.detect.clues import collect_clues
 from forensics.detect.ledger import judge_rows
+from forensics.detect.prices import price_endings
 
 Found = Mapping[int, Clues]
 NOON = datetime(2026, 11, 30, 12, tzinfo=UTC)
@@ -20,7 +21,7 @@ NOON = datetime(2026, 11, 30, 12, tzinfo=UTC)
 def clues_by_line(given: Any, **tables: Any) -> Found:
     """The clues of each repeat, by the line of its row in the ledger."""
     runner = given(**tables)
-    return {line: found for (_, line), found in collect_clues(runner, judge_rows(runner), 1000).items()}
+    return {line: found for (_, line), found in collect_clues(runner, judge_rows(runner), 1000, 1000).items()}
 
 
 PAIR = [{"at": 0.0}, {"at": 4.0}]
@@ -72,6 +73,35 @@ def test_a_request_under_another_id_is_not_behind_the_row_even_at_that_moment(gi
     payments = [{"at": 0.1, "request_id": "r"}, {"at": 4.1, "request_id": "r"}]
     requests = [{"at": 4.0, "duration_us": 500_000, "attempt": 9, "request_id": "other", "order_id": "A"}]
     assert clues_by_line(given, payments=payments, requests=requests)[2].attempt is None
+
+
+def pairs_of_calls(second: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
+    """Order A under two calls, r and s, and order B under one, which shows that ids stay with a call."""
+    return {
+        "payments": [
+            {"at": 0.1, "request_id": "r"},
+            {"at": 5.1, "request_id": "s"},
+            *({"at": at, "order_id": "B", "request_id": "t"} for at in (50.1, 54.1)),
+        ],
+        "requests": [
+            {"at": 0.0, "duration_us": 200_000, "status": 200, "attempt": 1, "request_id": "r"},
+            {"at": 0.8, "duration_us": 200_000, "status": 503, "attempt": 1, "request_id": "s"},
+            {"at": 5.0, "duration_us": 200_000, "status": 200, "attempt": 2, "request_id": "s", **second},
+        ],
+    }
+
+
+def test_two_calls_are_as_far_apart_as_their_first_requests(given: Any) -> None:
+    # The second click came 0.8 s after the first; that its own first try failed says nothing about the two.
+    found = clues_by_line(given, **pairs_of_calls({}))[2]
+    assert (found.gap_s, found.same_call, found.attempt) == (0.8, False, None)
+
+
+def test_a_repeat_is_held_against_the_effect_of_its_own_call(given: Any) -> None:
+    # Two halves of a bill, 3 s apart, then a retry of the first half.
+    payments = [{"at": 0.0, "request_id": "r"}, {"at": 3.0, "request_id": "s"}, {"at": 4.0, "request_id": "r"}]
+    found = clues_by_line(given, payments=payments)
+    assert [(found[line].gap_s, found[line].same_call) for line in (2, 3)] == [(3.0, False), (4.0, True)]
 
 
 # Lost replies ---------------------------------------------------------------------------------------------------
@@ -215,6 +245,15 @@ def test_a_delivery_after_the_row_or_about_another_order_says_nothing(given: Any
     assert (found.redelivered, found.published_again) == (None, None)
 
 
+def test_a_pair_that_no_message_brought_came_by_another_road_where_messages_bring_the_repeats(given: Any) -> None:
+    orders = [f"O{n}" for n in range(10)]
+    payments = [{"at": 100.0 * n + at, "order_id": o} for n, o in enumerate(orders) for at in (0.2, 30.2)]
+    deliveries = [{"at": 100.0 * n + at, "business_key": o} for n, o in enumerate(orders) for at in (0.0, 30.0)]
+    alone = [{"at": at, "order_id": "Z"} for at in (2000.0, 2020.0)]
+    found = clues_by_line(given, payments=[*payments, *alone], deliveries=deliveries)
+    assert [found[line].other_road for line in (2, 20, 22)] == [False, False, True]
+
+
 # Prices ---------------------------------------------------------------------------------------------------------
 
 
@@ -223,23 +262,45 @@ def prices(step: int, count: int = 30) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize(
-    ("amount", "half"), [("4500", True), ("9000", False), ("4250", False), ("500", True), ("4501", False)]
+    ("amount", "odds"),
+    # Thirty prices end in 000, none in 500 or 250. Twice 4500 ends in 000: (30.5 / 2) / 0.5. Twice 9000 does as well,
+    # and so does 9000 itself: (30.5 / 2) / 30.5. Twice 4250 ends as no price does: (0.5 / 2) / 0.5.
+    [("4500", 30.5), ("9000", 0.5), ("4250", 0.5)],
 )
-def test_half_of_a_usual_price_is_the_mark_of_a_payment_split_in_two(given: Any, amount: str, half: bool) -> None:
-    # Prices are whole thousands: 4500 + 4500 makes one, 4250 + 4250 does not.
+def test_how_prices_end_tells_half_of_one_from_a_price(given: Any, amount: str, odds: float) -> None:
     pair = [{"at": 0.0, "amount": Decimal(amount)}, {"at": 4.0, "amount": Decimal(amount)}]
-    assert clues_by_line(given, payments=[*pair, *prices(1000)])[2].half_price is half
+    assert clues_by_line(given, payments=[*pair, *prices(1000)])[2].half_odds == pytest.approx(odds)
 
 
-def test_the_step_of_prices_is_the_largest_that_nearly_all_are_multiples_of(given: Any) -> None:
-    assert price_steps(given(payments=prices(50))) == {"KRW": Decimal(50)}
+def test_where_most_endings_are_rare_the_last_figures_alone_count(given: Any) -> None:
+    # 50, 100, ... 1500: thirty endings of three figures, once each, but two of two figures, fifteen times each.
+    endings = price_endings(given(payments=prices(50)))
+    assert endings.moduli == {"KRW": Decimal(100)}
+    assert endings.orders == {"KRW": {Decimal(50): 15, Decimal(0): 15}}
 
 
-def test_too_few_prices_have_no_step(given: Any) -> None:
-    assert price_steps(given(payments=prices(1000, count=19))) == {}
+def test_where_no_order_was_paid_once_prices_say_nothing(given: Any) -> None:
     assert (
-        clues_by_line(given, payments=[{"at": 0.0, "amount": 4500}, {"at": 4.0, "amount": 4500}])[2].half_price is None
+        clues_by_line(given, payments=[{"at": 0.0, "amount": 4500}, {"at": 4.0, "amount": 4500}])[2].half_odds is None
     )
+
+
+def split(order: str, at: float, gap: float) -> list[dict[str, Any]]:
+    """An order paid in two unequal parts."""
+    return [
+        {"at": at, "order_id": order, "amount": Decimal(3000)},
+        {"at": at + gap, "order_id": order, "amount": Decimal(7000)},
+    ]
+
+
+def test_payments_in_two_unequal_parts_within_ten_minutes_are_counted(given: Any) -> None:
+    payments = [*PAIR, *split("S", 1000.0, 5.0), *split("T", 2000.0, 9000.0)]
+    assert clues_by_line(given, payments=payments)[2].splits == 1
+
+
+def test_parts_are_no_reading_of_two_payments_by_one_instrument(given: Any) -> None:
+    payments = [{**row, "instrument": "card 1"} for row in PAIR]
+    assert clues_by_line(given, payments=[*payments, *split("S", 1000.0, 5.0)])[2].splits == 0
 
 
 # Keys -----------------------------------------------------------------------------------------------------------

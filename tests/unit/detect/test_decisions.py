@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 from typing import Any
@@ -9,10 +10,11 @@ from typing import Any
 import pytest
 
 from forensics.detect.causes import Setting, explain
-from forensics.detect.decisions import apply_decisions, find_decisions, with_states
+from forensics.detect.decisions import apply_decisions, decide_checkouts, find_decisions, with_states
 from forensics.detect.duplicates import is_refundable, needs_review
 from forensics.detect.ledger import judge_rows
-from forensics.model import Decision, DecisionOutcome, RepeatRow
+from forensics.detect.second_checkouts import measure_second_checkouts
+from forensics.model import Decision, DecisionOutcome, RepeatRow, SecondCheckouts
 
 Rows = tuple[RepeatRow, ...]
 DAY = 86_400
@@ -134,3 +136,97 @@ def test_the_state_of_a_group_changes_with_its_rows_and_not_with_their_order_or_
     assert state({**two, "source_id": 7}, {**one, "line_no": 40}) == first
     assert state(one, two, three) != first
     assert state(one, {**two, "status": "refunded"}) != first
+
+
+# Second checkouts -----------------------------------------------------------------------------------------------
+
+Checkouts = tuple[Rows, SecondCheckouts]
+
+
+@pytest.fixture
+def checkouts(given: Any) -> Checkouts:
+    """C buys the same again under order B three minutes after A; nothing is a repeated act."""
+    one = {"customer_id": "C"}
+    runner = given(
+        payments=[
+            {"at": 0, "payment_id": "a", **one},
+            {"at": 180, "order_id": "B", "payment_id": "b", **one},
+        ]
+    )
+    found = measure_second_checkouts(runner, ())
+    assert isinstance(found, SecondCheckouts)
+    return (), found
+
+
+def decide(checkouts: Checkouts, *decisions: Decision) -> tuple[Rows, SecondCheckouts, tuple[DecisionOutcome, ...]]:
+    rows, found = checkouts
+    after, outcomes = apply_decisions(rows, decisions, TODAY)
+    return decide_checkouts(after, found, outcomes, TODAY)
+
+
+TODAY = date(2027, 1, 1)
+
+
+def test_a_second_checkout_that_is_not_a_duplicate_is_no_suspect_any_more(checkouts: Checkouts) -> None:
+    (suspect,) = checkouts[1].suspects
+    rows, found, (outcome,) = decide(checkouts, decided(suspect, is_duplicate=False))
+    assert (rows, found.suspects, found.amount) == ((), (), {})
+    assert [r.role for r in found.beside] == ["legitimate", "legitimate"]
+    assert (outcome.status, outcome.rows, outcome.amount) == ("applied", 1, {"KRW": Decimal(10000)})
+
+
+def test_a_second_checkout_that_is_a_duplicate_is_an_excess_that_finance_may_act_on(checkouts: Checkouts) -> None:
+    (suspect,) = checkouts[1].suspects
+    rows, found, (outcome,) = decide(checkouts, decided(suspect, is_duplicate=True))
+    assert [(r.payment_id, r.role) for r in rows] == [("a", "kept"), ("b", "excess")]
+    assert is_refundable(rows[1])
+    assert (rows[1].cause, rows[1].kept_payment_id) == ("double_submit", "a")
+    assert (found.suspects, found.beside) == ((), ())
+    assert (outcome.status, outcome.rows) == ("applied", 1)
+
+
+@pytest.mark.parametrize("key", ["A", "B"], ids=["of the first order", "of the second"])
+def test_a_second_checkout_may_be_named_by_either_business_key(checkouts: Checkouts, key: str) -> None:
+    (suspect,) = checkouts[1].suspects
+    by_key = Decision(None, key, suspect.group_state, True, "jin", "asked", None, "decisions.csv:2")
+    assert statuses(decide(checkouts, by_key)[2]) == ["applied"]
+
+
+@pytest.mark.parametrize(
+    ("state", "until", "status"),
+    [("00000000", None, "changed"), (None, date(2026, 12, 31), "expired")],
+)
+def test_a_stale_decision_about_a_second_checkout_is_said_and_not_applied(
+    checkouts: Checkouts, state: str | None, until: date | None, status: str
+) -> None:
+    (suspect,) = checkouts[1].suspects
+    rows, found, outcomes = decide(checkouts, decided(suspect, is_duplicate=True, state=state, until=until))
+    assert (rows, found.suspects, statuses(outcomes)) == ((), (suspect,), [status])
+    (finding,) = find_decisions(outcomes, found.members)
+    assert finding.evidence_total == 2
+
+
+def test_decisions_about_a_second_checkout_that_contradict_are_both_left_out(checkouts: Checkouts) -> None:
+    (suspect,) = checkouts[1].suspects
+    said = [decided(suspect, is_duplicate=yes) for yes in (True, False)]
+    said[1] = replace(said[1], where="decisions.csv:3")
+    assert statuses(decide(checkouts, *said)[2]) == ["contradicted", "contradicted"]
+
+
+def test_a_second_checkout_of_a_repeated_act_has_a_group_of_its_own(given: Any) -> None:
+    one = {"customer_id": "C"}
+    runner = given(
+        payments=[
+            {"at": 0, "payment_id": "a", "request_id": "r", **one},
+            {"at": 4, "payment_id": "a2", "request_id": "r", **one},
+            {"at": 180, "order_id": "B", "payment_id": "b", **one},
+        ]
+    )
+    rows = with_states(explain(runner, judge_rows(runner), Setting(1000, 1000, None, None)).rows)
+    found = measure_second_checkouts(runner, rows)
+    assert isinstance(found, SecondCheckouts)
+    (suspect,) = found.suspects
+    assert suspect.group_id not in {r.group_id for r in rows}
+    after, _, outcomes = decide((rows, found), decided(suspect, is_duplicate=True))
+    assert [(r.payment_id, r.role) for r in after] == [("a", "kept"), ("a2", "excess"), ("b", "excess")]
+    assert statuses(outcomes) == ["applied"]

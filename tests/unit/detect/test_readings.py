@@ -35,7 +35,7 @@ def repeat(runner: Runner) -> RepeatRow:
 def test_the_gap_of_such_a_repeat_has_a_second_reading_and_names_no_policy(given: Any) -> None:
     runner = case(given, HOUR + 4)
     judged = judge_rows(runner)
-    clues = collect_clues(runner, judged, 1000)
+    clues = collect_clues(runner, judged, 1000, 1000)
     [only] = clues.values()
     assert (only.gap_s, only.other_gaps_s) == (HOUR + 4, (4.0,))
     assert comparable_gaps(judged, clues) == []
