@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from forensics.analysis.backoff import waits
 from forensics.analysis.match import density_curve
+from forensics.analysis.schedules import waits
 from forensics.model import GapPicture, MatchResult, Policy
 
 _BINS = 60
