@@ -18,13 +18,13 @@ __all__ = ["Case", "ForensicsError", "Options", "ScanOptions", "__version__", "m
 if TYPE_CHECKING:
     from forensics.analysis.match import match_gaps
     from forensics.case import Case
+    from forensics.detect.options import ScanOptions
     from forensics.errors import ForensicsError
-    from forensics.scan import ScanOptions
     from forensics.sources.options import Options
 
 _HOMES = {
     "Case": "forensics.case",
-    "ScanOptions": "forensics.scan",
+    "ScanOptions": "forensics.detect.options",
     "Options": "forensics.sources.options",
     "ForensicsError": "forensics.errors",
     "match_gaps": "forensics.analysis.match",

@@ -6,19 +6,20 @@ import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from forensics import store
 from forensics.detect import duplicates
+from forensics.detect.options import ScanOptions
 from forensics.errors import UsageError
 from forensics.model import Refused, Scan, Source
-from forensics.render import export, finance, html, replay
-from forensics.render.html import ReportMeta
 from forensics.runner import Result, Runner
-from forensics.scan import Scanner, ScanOptions
 from forensics.sources.load import Loaded, load_files
 from forensics.sources.options import Options
 from forensics.sources.urls import Url
+
+if TYPE_CHECKING:
+    from forensics.render.html import ReportMeta
 
 
 class Case:
@@ -103,6 +104,8 @@ class Case:
 
     def scan(self, options: ScanOptions | None = None, refused: Sequence[Refused] = ()) -> Scan:
         """Ask every question that has evidence."""
+        from forensics.scan import Scanner  # with its arrays slow to import, and only this needs it
+
         return Scanner(self._reader(), self.sources(), options or ScanOptions()).scan(self.path.stem, tuple(refused))
 
     def _reader(self) -> Runner:
@@ -126,6 +129,8 @@ def write_reports(scan: Scan, folder: Path, meta: ReportMeta) -> Path:
     Raises:
         UsageError: the folder cannot be written.
     """
+    from forensics.render import export, finance, html, replay  # with their templates slow to import
+
     refundable = [r for r in scan.rows if duplicates.is_refundable(r, scan.refund_confidence)]
     doubtful = [r for r in scan.rows if duplicates.needs_review(r, scan.refund_confidence)]
     doubtful += scan.second_checkouts.suspects if scan.second_checkouts else ()

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from datetime import date, datetime
+from dataclasses import replace
+from datetime import datetime
 from typing import TypeVar
 from zoneinfo import ZoneInfo
 
@@ -28,6 +28,7 @@ from forensics.detect.design import judge_design
 from forensics.detect.ledger import judge_rows
 from forensics.detect.letter_findings import find_letters
 from forensics.detect.made_twice import find_made_twice
+from forensics.detect.options import ScanOptions
 from forensics.detect.second_checkouts import find_second_checkouts, measure_second_checkouts
 from forensics.detect.settlement import Reconciled, measure_settlement
 from forensics.detect.settlement_finding import find_settlement
@@ -37,9 +38,7 @@ from forensics.detect.violations import find_violations
 from forensics.errors import ForensicsError, UsageError
 from forensics.model import (
     BusinessKey,
-    CatalogueEntry,
     Conduct,
-    Decision,
     DecisionOutcome,
     Examined,
     Finding,
@@ -48,36 +47,11 @@ from forensics.model import (
     Refused,
     RepeatRow,
     Scan,
-    SettingsUsed,
     Source,
 )
 from forensics.runner import Runner
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class ScanOptions:
-    """What the user says about the questions; everything else is found."""
-
-    incident: tuple[datetime, datetime] | None = None
-    baseline: tuple[datetime, datetime] | None = None
-    timeout_s: float | None = None
-    """The client's timeout, where it is known."""
-    refund_confidence: float = duplicates.REFUND_PROBABILITY
-    key: tuple[str, ...] = ()
-    """Columns of the ledger that name a business act; empty: measured and chosen."""
-    policies: tuple[CatalogueEntry, ...] = ()
-    """The users' own retry policies."""
-    decisions: tuple[Decision, ...] = ()
-    today: date | None = None
-    """What the end of a decision is held against; None: none counts as expired."""
-    settings: SettingsUsed | None = None
-    """The settings file that some of this came from, to be told."""
-    holidays: tuple[date, ...] = ()
-    """Local days on which traffic is not compared with others."""
-    zone: str | None = None
-    """Zone in which the days of a key are cut; None: where the ledger's times were read, else UTC."""
 
 
 class Scanner:

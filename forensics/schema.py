@@ -22,6 +22,8 @@ class Column:
     help: str
     required: bool = False
     """A row without it is rejected; a file without it is not of this kind."""
+    as_it_stands: bool = False
+    """Kept without compression: ids differ from row to row, and to compress them costs more than to read the file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +86,9 @@ PAYMENTS = Table(
     "One row per row of a payment ledger, whatever its outcome.",
     (
         *_ORIGIN,
-        Column("payment_id", "VARCHAR", "The ledger's own id of the row."),
-        Column("order_id", "VARCHAR", "The business key: the order this payment is for."),
-        Column("idempotency_key", "VARCHAR", "Key the caller sent, if any."),
+        Column("payment_id", "VARCHAR", "The ledger's own id of the row.", as_it_stands=True),
+        Column("order_id", "VARCHAR", "The business key: the order this payment is for.", as_it_stands=True),
+        Column("idempotency_key", "VARCHAR", "Key the caller sent, if any.", as_it_stands=True),
         Column("amount", MONEY, "Amount in major units of its currency, as booked.", required=True),
         Column("currency", "VARCHAR", "ISO 4217 code; NULL when the source names none."),
         Column("status", "VARCHAR", "captured | authorised | failed | voided | refunded | pending | unknown."),
@@ -98,9 +100,9 @@ PAYMENTS = Table(
         ),
         Column("kind_raw", "VARCHAR", "The source's own word."),
         Column("created_at", "TIMESTAMP", "When the row was booked, UTC.", required=True),
-        Column("customer_id", "VARCHAR", "Who pays."),
+        Column("customer_id", "VARCHAR", "Who pays.", as_it_stands=True),
         Column("instrument", "VARCHAR", "Card or account, masked as in the source."),
-        Column("provider_ref", "VARCHAR", "The provider's reference of the movement."),
+        Column("provider_ref", "VARCHAR", "The provider's reference of the movement.", as_it_stands=True),
         Column("channel", "VARCHAR", "Where the act came from: web, app, batch, ..."),
         Column("sender", "VARCHAR", "Sending system or server."),
         Column("message_no", "VARCHAR", "Message number within the sender."),
@@ -133,9 +135,9 @@ REQUESTS = Table(
         Column("user_agent", "VARCHAR", "Caller's user agent."),
         Column("attempt", "INTEGER", "Number of the try, counted from 1; NULL when the caller does not say."),
         Column("attempt_source", "VARCHAR", "Field or header that said so."),
-        Column("idempotency_key", "VARCHAR", "Key the caller sent."),
-        Column("request_id", "VARCHAR", "Request id as logged."),
-        Column("trace_id", "VARCHAR", "Trace id (from traceparent or its own field)."),
+        Column("idempotency_key", "VARCHAR", "Key the caller sent.", as_it_stands=True),
+        Column("request_id", "VARCHAR", "Request id as logged.", as_it_stands=True),
+        Column("trace_id", "VARCHAR", "Trace id (from traceparent or its own field).", as_it_stands=True),
         Column("order_id", "VARCHAR", "Order named in the path, if any."),
         Column("retry_after_s", "DOUBLE", "Retry-After of the answer, in seconds."),
         Column("deadline_at", "TIMESTAMP", "Deadline the caller sent, UTC."),
@@ -195,8 +197,8 @@ SETTLEMENTS = Table(
     "The provider's own list of what it moved.",
     (
         *_ORIGIN,
-        Column("provider_ref", "VARCHAR", "The provider's reference."),
-        Column("order_id", "VARCHAR", "Merchant order number."),
+        Column("provider_ref", "VARCHAR", "The provider's reference.", as_it_stands=True),
+        Column("order_id", "VARCHAR", "Merchant order number.", as_it_stands=True),
         Column("amount", MONEY, "Gross amount, negative where money went back.", required=True),
         Column("fee", MONEY, "Fee kept by the provider."),
         Column("net", MONEY, "Gross less fee."),
@@ -233,5 +235,10 @@ def table(name: str) -> Table:
 
 def ddl(table: Table) -> str:
     """The CREATE TABLE statement of a canonical table."""
-    columns = ",\n".join(f"  {c.name} {c.type}{' NOT NULL' if c.required else ''}" for c in table.columns)
+    columns = ",\n".join(f"  {_column_ddl(column)}" for column in table.columns)
     return f"CREATE TABLE IF NOT EXISTS {table.name} (\n{columns}\n)"
+
+
+def _column_ddl(column: Column) -> str:
+    compression = " USING COMPRESSION uncompressed" if column.as_it_stands else ""
+    return f"{column.name} {column.type}{compression}{' NOT NULL' if column.required else ''}"

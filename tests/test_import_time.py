@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -28,6 +29,13 @@ def modules_after(*words: str) -> set[str]:
 @pytest.mark.parametrize("words", [("--help",), ("--version",)])
 def test_help_and_version_import_nothing_heavy(words: tuple[str, ...]) -> None:
     assert modules_after(*words) & HEAVY == set()
+
+
+def test_what_reads_evidence_imports_neither_arrays_nor_templates(tmp_path: Path) -> None:
+    ledger, case = tmp_path / "payments.csv", tmp_path / "case.duckdb"
+    ledger.write_text("order_id,amount,currency,created_at,status\nA,10.00,EUR,2026-03-14T09:00:00Z,captured\n")
+    for words in (("load", case, ledger), ("sources", case), ("order", case, "A")):
+        assert modules_after(*map(str, words)) & (HEAVY - {"duckdb"}) == set()
 
 
 def test_importing_the_package_imports_nothing_heavy() -> None:

@@ -8,7 +8,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from forensics.analysis.backoff import SHAPES, waits
+from forensics.analysis.schedules import SHAPES, waits
 from forensics.model import CatalogueEntry, Policy
 
 __all__ = ["CatalogueEntry", "entries_like", "entries_that_fit", "entry_of", "load_catalogue"]

@@ -15,7 +15,8 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
-from forensics.analysis.backoff import jitter_bounds, segment_points, wait_segments, waits
+from forensics.analysis.backoff import segment_points, wait_segments
+from forensics.analysis.schedules import jitter_bounds, waits
 from forensics.model import Policy
 
 Floats = NDArray[np.float64]

@@ -13,9 +13,9 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from forensics.analysis.backoff import jitter_bounds, waits
 from forensics.analysis.chain import GapTable
 from forensics.analysis.priors import COMMON_S, TIMEOUTS_S, USUAL_S, near_round
+from forensics.analysis.schedules import jitter_bounds, waits
 from forensics.model import CatalogueEntry, Policy
 
 Floats = NDArray[np.float64]

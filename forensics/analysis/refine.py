@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from forensics.analysis.backoff import jitter_bounds, waits
 from forensics.analysis.chain import Fitted, Likelihood, Shares
 from forensics.analysis.priors import CAPS_S, COMMON_S, TIMEOUTS_S, USUAL_S, near_round, policy_prior
+from forensics.analysis.schedules import jitter_bounds, waits
 from forensics.model import Policy
 
 _AMOUNTS = (0.1, 0.2, 0.25, 0.3, 0.5, 1.0, 2.0, 5.0, 10.0)

@@ -11,7 +11,6 @@ import numpy as np
 
 from forensics.analysis import gaps as gap_arrays
 from forensics.analysis import noise, proposals
-from forensics.analysis.backoff import waits
 from forensics.analysis.chain import Fitted, GapTable, Likelihood, Shares, first_shares
 from forensics.analysis.priors import TIMEOUTS_S, near_round
 from forensics.analysis.refine import (
@@ -24,6 +23,7 @@ from forensics.analysis.refine import (
     with_timeout,
     without_idle_cap,
 )
+from forensics.analysis.schedules import waits
 from forensics.model import CatalogueEntry, Policy
 
 _SCREEN_ROWS, _FIT_ROWS = 140, 260

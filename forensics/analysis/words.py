@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from forensics.analysis.backoff import waits
+from forensics.analysis.schedules import waits
 from forensics.model import GapFit, Policy
 
 _COARSE_S = 0.1

@@ -29,10 +29,9 @@ from forensics.cli.options import (
     scan_options_from,
     settings_from,
 )
+from forensics.detect.options import ScanOptions
 from forensics.errors import ExitCode, UsageError
 from forensics.render import terminal
-from forensics.render.html import ReportMeta
-from forensics.scan import ScanOptions
 from forensics.sources.load import Loaded
 from forensics.sources.options import Options
 from forensics.sources.rejected import rejected_by_reason
@@ -69,6 +68,8 @@ def run_investigation(files: Sequence[Path | Url], folder: Path, options: Option
 
     The case is made aside and moved in when it holds evidence, so that a run that fails leaves the last one as it was.
     """
+    from forensics.render.html import ReportMeta  # with its templates slow to import
+
     make_folder(folder)
     with TemporaryDirectory(prefix=".making-", dir=folder) as aside:
         path = Path(aside) / "case.duckdb"

@@ -15,9 +15,9 @@ from forensics.amounts import many
 from forensics.cli import say
 from forensics.detect.business_key import parse_key
 from forensics.detect.duplicates import REFUND_PROBABILITY
+from forensics.detect.options import ScanOptions
 from forensics.errors import UsageError
 from forensics.model import SettingsUsed
-from forensics.scan import ScanOptions
 from forensics.settings import Settings, find_decisions, find_settings
 from forensics.sources.options import Options, laid_over
 from forensics.sources.urls import is_url, parse

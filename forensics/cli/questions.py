@@ -16,7 +16,6 @@ from forensics.cli.options import PATH, pairs, scan_options, scan_options_from, 
 from forensics.errors import ExitCode
 from forensics.model import SEVERITIES
 from forensics.render import tabular, terminal
-from forensics.render.html import ReportMeta
 
 
 @click.command()
@@ -42,6 +41,8 @@ def scan(case: Path, fail_on: str | None, **given: Any) -> None:
 @scan_options
 def report(case: Path, out: Path, **given: Any) -> None:
     """Write the report of a case."""
+    from forensics.render.html import ReportMeta  # with its templates slow to import
+
     options = scan_options_from(given, settings_from(given["config"]))
     with Case.open(case) as opened:
         found = opened.scan(options)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from forensics.analysis.backoff import waits
 from forensics.analysis.curve import density_curve, expected_shares
+from forensics.analysis.schedules import waits
 from forensics.model import GapPicture, MatchResult, Policy
 
 _BINS = 60

@@ -6,8 +6,8 @@ from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
-from forensics.analysis.backoff import JITTERS, SHAPES, waits
 from forensics.analysis.catalogue import OWN, entry_of
+from forensics.analysis.schedules import JITTERS, SHAPES, waits
 from forensics.errors import UsageError
 from forensics.model import CatalogueEntry
 from forensics.settings.fields import Field, Place, read_table

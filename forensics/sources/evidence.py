@@ -237,7 +237,8 @@ def _survey_utf8(file: IO[bytes]) -> _Survey:
     while True:
         block = file.read(_BLOCK)
         try:
-            decoder.decode(block, final=not block)
+            if not block.isascii() or decoder.getstate()[0]:  # most texts are; a letter may be cut by the block's end
+                decoder.decode(block, final=not block)
         except UnicodeDecodeError:
             return _Survey(0, False, 0, block)
         if not block:

@@ -26,6 +26,7 @@ _CURRENCIES = frozenset(
 )
 # How databases and spreadsheets write that a cell is empty. Taken for a key, it would make one act of many rows.
 _NOTHING = "'', '-', 'null', '(null)', '<null>', '\\n', 'none', 'nil', 'nan', 'n/a', '#n/a', 'undefined'"
+_INITIALS = "'n', 'N', 'u', 'U', '<', '\\'"  # of those; the other words begin with what sorts before 0
 
 
 class TableReader:
@@ -125,12 +126,9 @@ class TableReader:
             return f"CASE WHEN json_valid({text}) THEN CAST({text} AS JSON) ELSE to_json({text}) END"
         if column.type in ("BIGINT", "BOOLEAN", "INTEGER", "DOUBLE"):
             return f"TRY_CAST({text} AS {column.type})"
-        # Words for nothing are short and end in no digit; most cells need not be compared with them.
-        plain = f"NOT prefix({text}, ' ') AND (strlen({text}) > 9 AND NOT suffix({text}, ' ') OR {text}[-1] <= '9')"
-        return (
-            f"CASE WHEN {plain} AND {text}[-1] >= '0' THEN {text} "
-            f"WHEN lower(trim({text})) NOT IN ({_NOTHING}) THEN trim({text}) END"
-        )
+        # Words for nothing are short and begin with one of few letters; most cells need not be compared with them.
+        plain = f"{text} >= '0' AND NOT suffix({text}, ' ') AND (strlen({text}) > 9 OR {text}[1] NOT IN ({_INITIALS}))"
+        return f"CASE WHEN {plain} THEN {text} WHEN lower(trim({text})) NOT IN ({_NOTHING}) THEN trim({text}) END"
 
     def _read(self, name: str, choice: columns.Choice, reading: values.Reading | None) -> str:
         if reading is None:

@@ -94,10 +94,8 @@ def _parsed(log_format: LogFormat, path: str, zone: str, parameters: Parameters)
         f"{target} AS target FROM cut"
     )
     placed = f"SELECT *, {started} AS started_us, {log_sql.path('target')} AS path FROM stamped"
-    # The flag goes through unnest, which no filter passes: else the engine would work out stamp, method and path once
-    # for the filter and once more for the row.
     flag = "coalesce(stamp_us IS NOT NULL AND method IS NOT NULL AND path IS NOT NULL, false)"
-    parsed = f"SELECT *, unnest([{flag}]) AS readable FROM placed"
+    parsed = f"SELECT *, {flag} AS readable FROM placed"
     return f"{raw}, cut AS ({cut}), stamped AS ({stamped}), placed AS ({placed}), parsed AS ({parsed})"
 
 

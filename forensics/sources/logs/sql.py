@@ -102,11 +102,13 @@ def target(log_format: LogFormat) -> str:
 
 
 def path(x: str) -> str:
-    """A target without scheme, host and query; / when nothing is left."""
+    """A target without scheme, host and query; / when nothing is left. Most targets are nothing but a path."""
+    is_path = f"starts_with({x}, '/') AND NOT contains({x}, '?') AND NOT contains({x}, '\\')"
     absolute = "^[A-Za-z][A-Za-z0-9+.-]*://[^/?#]*"
     bare = f"CASE WHEN starts_with({x}, '/') THEN {x} ELSE regexp_replace({x}, '{absolute}', '') END"
     cut = f"split_part({bare}, '?', 1)"
-    return unescaped(f"coalesce(nullif({cut}, ''), '/')")
+    rest = unescaped(f"coalesce(nullif({cut}, ''), '/')")
+    return f"CASE WHEN {is_path} THEN {x} ELSE {rest} END"
 
 
 def without_port(x: str) -> str:
@@ -127,10 +129,10 @@ def route(x: str) -> str:
 
     Most paths are plain words, or end in one number; to see that costs a third of taking them apart.
     """
+    numbered = f"{x}[-1] BETWEEN '0' AND '9' AND regexp_full_match({x}, '{_PLAIN_PATH}/[0-9]+')"
     return (
-        f"CASE WHEN regexp_full_match({x}, '{_PLAIN_PATH}') THEN {x} "
-        f"WHEN regexp_full_match({x}, '{_PLAIN_PATH}/[0-9]+') THEN regexp_replace({x}, '[0-9]+$', '{{id}}') "
-        f"ELSE {_folded(x)} END"
+        f"CASE WHEN {numbered} THEN regexp_replace({x}, '[0-9]+$', '{{id}}') "
+        f"WHEN regexp_full_match({x}, '{_PLAIN_PATH}') THEN {x} ELSE {_folded(x)} END"
     )
 
 

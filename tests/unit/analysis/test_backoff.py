@@ -1,11 +1,12 @@
-"""Waits by hand from the formulas, and gaps drawn from a policy."""
+"""Waits by hand from the formulas, the laws of drawn waits, and gaps drawn from a policy."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from forensics.analysis.backoff import Weather, sample_gaps, segment_points, wait_segments, waits, with_schedule
+from forensics.analysis.backoff import Weather, sample_gaps, segment_points, wait_segments, with_schedule
+from forensics.analysis.schedules import waits
 from forensics.model import Policy
 
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from forensics.analysis.backoff import JITTERS, SHAPES
 from forensics.analysis.catalogue import entries_like, entries_that_fit, load_catalogue
+from forensics.analysis.schedules import JITTERS, SHAPES
 from forensics.model import Policy
 
 TEXTBOOK = Policy("exponential", 1.0, 2.0, None, (1.0, 2.0, 4.0), "none", None, 3.0, 4)
