@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-SCHEMA_VERSION = "forensics/4"
+SCHEMA_VERSION = "forensics/5"
 
 MONEY = "DECIMAL(18,4)"
 

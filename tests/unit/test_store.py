@@ -144,7 +144,7 @@ def test_a_database_that_is_no_case_is_refused(tmp_path: Path, opening: object) 
     path = tmp_path / "other.duckdb"
     with duckdb.connect(str(path)) as other:
         other.execute("CREATE TABLE mine (n INTEGER)")
-    with pytest.raises(CaseError, match="expected a case of schema 'forensics/4', found no case tables"):
+    with pytest.raises(CaseError, match="expected a case of schema 'forensics/5', found no case tables"):
         opening(path)  # type: ignore[operator]
     with duckdb.connect(str(path)) as other:
         assert other.execute("SELECT table_name FROM duckdb_tables()").fetchall() == [("mine",)]
@@ -154,7 +154,7 @@ def test_a_database_that_is_no_case_is_refused(tmp_path: Path, opening: object) 
 def test_a_case_of_another_version_is_refused(case: Path, opening: object) -> None:
     with duckdb.connect(str(case)) as other:
         other.execute("UPDATE case_info SET schema = 'forensics/0'")
-    with pytest.raises(CaseError, match="expected a case of schema 'forensics/4', found schema 'forensics/0'"):
+    with pytest.raises(CaseError, match="expected a case of schema 'forensics/5', found schema 'forensics/0'"):
         opening(case)  # type: ignore[operator]
 
 
