@@ -38,7 +38,7 @@ def by_cron(nights: int = 4, second: str = "host-b") -> list[dict[str, Any]]:
 
 def clues_of(given: Any, payments: list[dict[str, Any]]) -> list[tuple[bool, bool]]:
     runner = given(payments=payments)
-    found = collect_clues(runner, judge_rows(runner), MILLISECOND)
+    found = collect_clues(runner, judge_rows(runner), MILLISECOND, MILLISECOND)
     return [(clues.fanned_out, clues.two_schedulers) for clues in found.values()]
 
 
