@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from forensics import store
-from forensics.detect import duplicates
+from forensics.detect import business_key, duplicates
 from forensics.detect.options import ScanOptions
 from forensics.errors import UsageError
 from forensics.model import Refused, Scan, Source
@@ -84,6 +84,14 @@ class Case:
     def query(self, name: str, /, **parameters: Any) -> Result:
         """Run one query of the packs; parameters not given take their defaults."""
         return self._reader().run(name, **parameters)
+
+    def name_acts(self, columns: tuple[str, ...]) -> None:
+        """Let the queries that follow name business acts by these columns of the ledger, as a scan does by its key.
+
+        Raises:
+            UsageError: no row of the ledger has all of them.
+        """
+        business_key.settle_key(self._reader(), self.sources(), columns, None)
 
     def order(self, order_id: str) -> Result:
         """One order's life: every row of any table that names it, in time order.

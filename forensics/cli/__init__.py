@@ -28,7 +28,7 @@ COMMANDS = {
     "report": ("forensics.cli.questions:report", "Write the report of a case."),
     "query": ("forensics.cli.questions:query", "Run one query of the packs."),
     "queries": ("forensics.cli.questions:queries", "List the queries, or show one."),
-    "order": ("forensics.cli.questions:order", "Show one order's life in time order."),
+    "order": ("forensics.cli.questions:order", "Show the life of one order number, in time order."),
     "compare": ("forensics.cli.compare:compare", "Say what differs between two runs."),
     "match": ("forensics.cli.policies:match", "Name the retry policies that make such gaps."),
     "policies": ("forensics.cli.policies:policies", "Show the catalogue of known retry policies."),

@@ -13,6 +13,7 @@ from forensics import __version__, packs
 from forensics.case import Case, write_reports
 from forensics.cli import answer, printable
 from forensics.cli.options import PATH, pairs, scan_options, scan_options_from, settings_from
+from forensics.detect.business_key import parse_key
 from forensics.errors import ExitCode
 from forensics.model import SEVERITIES
 from forensics.render import tabular, terminal
@@ -57,6 +58,9 @@ def report(case: Path, out: Path, **given: Any) -> None:
 @click.argument("name")
 @click.option("--set", "values", multiple=True, metavar="NAME=VALUE", help="A parameter of the query.")
 @click.option(
+    "--key", metavar="COLUMN[,...]", help="Columns that name a business act, as for scan.  [default: order_id]"
+)
+@click.option(
     "--format",
     "form",
     type=click.Choice(tabular.FORMATS),
@@ -64,9 +68,11 @@ def report(case: Path, out: Path, **given: Any) -> None:
     show_default=True,
     help="Form of the answer.",
 )
-def query(case: Path, name: str, values: tuple[str, ...], form: str) -> None:
+def query(case: Path, name: str, values: tuple[str, ...], key: str | None, form: str) -> None:
     """Run one query of the packs."""
     with Case.open(case) as opened:
+        if key:
+            opened.name_acts(parse_key(key))
         result = opened.query(name, **pairs("--set", values))
     answer(tabular.render(result.columns, result.rows, form), nl=False)
 
@@ -100,7 +106,7 @@ def queries(name: str | None, dialect: str | None, values: tuple[str, ...]) -> N
     help="Form of the answer.",
 )
 def order(case: Path, order_id: str, form: str) -> None:
-    """Show one order's life in time order."""
+    """Show the life of one order number, in time order."""
     with Case.open(case) as opened:
         result = opened.order(order_id)
     answer(tabular.render(result.columns, result.rows, form), nl=False)

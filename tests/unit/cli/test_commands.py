@@ -277,6 +277,18 @@ def test_query_sets_parameters_and_takes_a_short_name(forensics: Run, case: Path
     assert rows_of(forensics, case, "repeated_orders", "--set", "min_effects=3") == []
 
 
+def test_query_names_acts_by_the_columns_of_key(forensics: Run, tmp_path: Path) -> None:
+    """Two orders of one message: one act by its number, none that repeats by the order."""
+    ledger = tmp_path / "ledger.csv"
+    rows = "".join(f"till-1,77,{order},10.00,2026-03-14T09:00:0{n}Z\n" for n, order in enumerate("AB"))
+    ledger.write_text("sender,message_no,order_id,amount,created_at\n" + rows, encoding="utf-8")
+    path = tmp_path / "messages.duckdb"
+    assert forensics("load", path, ledger).code == 0
+    assert rows_of(forensics, path, "repeated_orders") == []
+    (row,) = rows_of(forensics, path, "repeated_orders", "--key", "sender,message_no")
+    assert (row["business_key"], row["effects"]) == ("till-1 / 77", 2)
+
+
 def test_queries_lists_every_query_of_the_packs_with_its_title(forensics: Run) -> None:
     lines = forensics("queries").out.splitlines()
     assert [line.split()[0] for line in lines] == list(packs.load_all())
